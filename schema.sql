@@ -227,6 +227,12 @@ create table tiba.operator_actions (
   reason text,
   before text,
   after text,
+  actor_name text,
+  session_id text collate "C",
+  role text,
+  proposal_id text collate "C",
+  approved_by text collate "C",
+  approved_by_name text,
   previous_hash bytea not null,
   hash bytea not null,
   constraint operator_actions_pkey PRIMARY KEY (sequence)
@@ -238,6 +244,34 @@ create table tiba.operator_actions_end (
   last_hash bytea not null,
   constraint operator_actions_end_has_one_row CHECK (single),
   constraint operator_actions_end_pkey PRIMARY KEY (single)
+);
+
+create table tiba.operator_login_links (
+  code_hash bytea not null,
+  subject text not null,
+  name text not null,
+  role text not null,
+  expires_at timestamp with time zone not null,
+  constraint operator_login_links_role_known CHECK ((role = ANY (ARRAY['viewer'::text, 'support'::text, 'engineer'::text, 'approver'::text]))),
+  constraint operator_login_links_pkey PRIMARY KEY (code_hash)
+);
+
+create table tiba.operator_sessions (
+  session_id text collate "C" not null,
+  secret_hash bytea not null,
+  login_hash bytea,
+  subject text collate "C" not null,
+  name text not null,
+  role text not null,
+  origin text not null,
+  created_at timestamp with time zone default now() not null,
+  last_used_at timestamp with time zone default now() not null,
+  expires_at timestamp with time zone not null,
+  revoked_at timestamp with time zone,
+  constraint operator_sessions_role_known CHECK ((role = ANY (ARRAY['viewer'::text, 'support'::text, 'engineer'::text, 'approver'::text]))),
+  constraint operator_sessions_pkey PRIMARY KEY (session_id),
+  constraint operator_sessions_login_hash_unique UNIQUE (login_hash),
+  constraint operator_sessions_secret_hash_unique UNIQUE (secret_hash)
 );
 
 create table tiba.other_status_updates (
@@ -423,6 +457,12 @@ CREATE INDEX operator_actions_client_id ON tiba.operator_actions USING btree (cl
 
 CREATE INDEX operator_actions_subject_id ON tiba.operator_actions USING btree (subject_id, sequence) WHERE (subject_id IS NOT NULL);
 
+CREATE INDEX operator_sessions_created_at ON tiba.operator_sessions USING btree (created_at);
+
+CREATE INDEX operator_sessions_expires_at ON tiba.operator_sessions USING btree (expires_at);
+
+CREATE INDEX operator_sessions_subject ON tiba.operator_sessions USING btree (subject, created_at);
+
 CREATE INDEX snap_external_ids_used_on ON tiba.snap_external_ids USING btree (used_on);
 
 CREATE INDEX status_inquiries_next_at ON tiba.status_inquiries USING btree (rail, next_at);
@@ -451,6 +491,21 @@ CREATE INDEX transactions_processed_at ON tiba.transactions USING btree (client_
 
 CREATE INDEX transactions_rail_reference ON tiba.transactions USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
 
+CREATE OR REPLACE FUNCTION tiba.append_operator_action()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update tiba.operator_actions_end set last_sequence = new.sequence, last_hash = new.hash
+   where last_sequence = new.sequence - 1 and last_hash = new.previous_hash;
+  if not found then
+    raise exception 'a record of operators'' actions does not follow the last one'
+      using errcode = 'insufficient_privilege';
+  end if;
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION tiba.notify_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -471,9 +526,26 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION tiba.refuse_direct_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'UPDATE' and pg_trigger_depth() > 1 then
+    return null;
+  end if;
+  raise exception 'the end of the records of operators'' actions moves with a new record only'
+    using errcode = 'insufficient_privilege';
+end
+$function$;
+
 CREATE TRIGGER clients_changed AFTER INSERT OR DELETE OR UPDATE ON tiba.clients FOR EACH STATEMENT EXECUTE FUNCTION tiba.notify_change('tiba_clients');
 
 CREATE TRIGGER operator_actions_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON tiba.operator_actions FOR EACH STATEMENT EXECUTE FUNCTION tiba.refuse_change();
+
+CREATE TRIGGER operator_actions_at_the_end BEFORE INSERT ON tiba.operator_actions FOR EACH ROW EXECUTE FUNCTION tiba.append_operator_action();
+
+CREATE TRIGGER operator_actions_end_moves_with_records BEFORE DELETE OR UPDATE OR TRUNCATE ON tiba.operator_actions_end FOR EACH STATEMENT EXECUTE FUNCTION tiba.refuse_direct_change();
 
 CREATE TRIGGER restores_changed AFTER INSERT ON tiba.restores FOR EACH STATEMENT EXECUTE FUNCTION tiba.notify_change('tiba_restores');
 

@@ -95,6 +95,10 @@ test('every command has one document for --json and a text for people', async (t
   );
   assert.deepEqual(await run('client snap-end'), { client_id: 'shop', ended: true });
   assert.equal((await run('keys rotate'))['algorithm'], 'EdDSA');
+  assert.deepEqual(await run('session list'), { sessions: [] });
+  assert.deepEqual(await run('session revoke', { person: 'siti' }), { revoked: 0 });
+  await database.query("insert into tiba.installation (environment) values ('sandbox')");
+  assert.match(String((await run('session link', { role: 'viewer' }))['link']), /\/operator\/login\/link\?code=/);
   assert.equal((await run('restored'))['cancelled_validations'], 0);
   assert.equal((await run('audit verify'))['records'], 0);
   assert.deepEqual([...left], [], 'a command has no assertion here');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { exchangeOne, openRawConnection, type RawConnection, rawRequest } from '../contract/raw-connection.ts';
+import { logIn } from '../operator/browser.ts';
 import { judge } from '../support/described-answers.ts';
 import { documentOf, type Listener, operationsOf } from '../support/openapi.ts';
 import {
@@ -41,6 +42,8 @@ const bank: Rail = {
 let nowMs = 0;
 let service: TestService;
 let values: Readonly<Record<string, string>>;
+/** What the browser of a person sends. */
+let person: Readonly<Record<string, string>>;
 const tokens: Record<string, string> = {};
 const seen = new Set<string>();
 
@@ -69,6 +72,8 @@ before(async () => {
   await addToken('limited', CLIENT_SCOPES, { 'check-status': 1, 'check-account': 1 });
   await addToken('operator', ['operator:read', 'operator:write', 'operator:unmask', 'audit:read']);
   await addToken('busy', CLIENT_SCOPES);
+  const { cookie, csrfToken } = await logIn(service, { subject: 'siti', name: 'Siti', role: 'viewer' });
+  person = { cookie, 'x-csrf-token': csrfToken };
   values = await createResources();
 });
 after(() => service?.close());
@@ -110,7 +115,9 @@ const BODIES: Readonly<Record<string, unknown>> = {
   '/operator/v1/transactions/{transaction_id}/resolve-review': { reason: 'A test of errors' },
   '/operator/v1/callback-deliveries/{delivery_id}/resend': { client_id: 'alpha', reason: 'A test of errors' },
   '/operator/v1/clients/{client_id}': { reason: 'A test of errors' },
+  '/operator/v1/sessions/revoke': { session_id: 'os_none', reason: 'A test of errors' },
 };
+const SESSION = '/operator/v1/session';
 const RANGE = { from: '2026-11-20T00:00:00Z', to: '2026-11-21T00:00:00Z' };
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
@@ -139,7 +146,10 @@ async function ask(target: Target, { path, token, headers, body }: Request = {},
   const answer = await send(urlOf(target.listener) + (path ?? pathOf(target)), {
     method,
     headers: {
-      ...(bearer === null || template === '/oauth/token' ? {} : { authorization: `Bearer ${bearer}` }),
+      ...(bearer === null || template === '/oauth/token' || template === SESSION
+        ? {}
+        : { authorization: `Bearer ${bearer}` }),
+      ...(template === SESSION ? person : {}),
       ...(sent === undefined ? {} : type),
       ...headers,
     },
@@ -230,6 +240,7 @@ const WITH_WRONG_QUERY: readonly (readonly [template: string, query: string])[] 
   ['/operator/v1/transactions/{transaction_id}', '?client=x'],
   ['/operator/v1/transactions/{transaction_id}/timeline', '?client=x'],
   ['/operator/v1/audit', '?limit=0'],
+  ['/operator/v1/sessions', '?limit=0'],
   ['/operator/v1/callback-deliveries', '?limit=0'],
   ['/operator/v1/overdue', '?limit=0'],
   ['/operator/v1/reviews', '?limit=0'],
@@ -278,6 +289,7 @@ const WITH_WRONG_BODY: readonly (readonly [method: string, template: string, bod
   ['POST', '/operator/v1/transactions/{transaction_id}/resolve-review', {}],
   ['POST', '/operator/v1/callback-deliveries/{delivery_id}/resend', {}],
   ['PATCH', '/operator/v1/clients/{client_id}', {}],
+  ['POST', '/operator/v1/sessions/revoke', {}],
   ['POST', '/operator/v1/account-checks/search', { bank_code: '999', account_number: '12345' }],
 ];
 
@@ -300,6 +312,14 @@ async function askForConflicts(): Promise<void> {
   await ask(target('POST', `${DELIVERIES}/{delivery_id}/replay`));
   await ask(target('POST', '/operator/v1/callback-deliveries/{delivery_id}/resend'));
   await ask(target('POST', `${DELIVERIES}/replay`));
+}
+
+async function askForSessionErrors(): Promise<void> {
+  for (const method of ['GET', 'DELETE']) {
+    await ask(target(method, SESSION), { headers: { cookie: '' } });
+    await ask(target(method, SESSION), { headers: { accept: 'image/png' } });
+  }
+  await ask(target('DELETE', SESSION), { headers: { 'x-csrf-token': 'wrong' } });
 }
 
 async function askForOAuthErrors(): Promise<void> {
@@ -353,6 +373,7 @@ test('each error that is described for an operation is the answer to a request',
     await ask(target('GET', template), { headers: { accept: 'text/event-stream', 'last-event-id': '999' } });
   await askForConflicts();
   await askForOAuthErrors();
+  await askForSessionErrors();
   await askWithDefects();
   await askWithoutConnections();
   const described = (['public', 'operator'] as const).flatMap(describedErrors);

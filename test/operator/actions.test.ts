@@ -276,6 +276,12 @@ const hashOf = (action: Action): string =>
           'reason',
           'before',
           'after',
+          'actor_name',
+          'session_id',
+          'role',
+          'proposal_id',
+          'approved_by',
+          'approved_by_name',
           'previous_hash',
         ].map((name) => action[name] ?? (name === 'previous_hash' ? '' : null)),
       ),
@@ -294,11 +300,29 @@ test('nothing changes or removes a record, and a change by force is noticed', as
     ]) {
       await assert.rejects(owner.query(statement), /never changed or removed/);
     }
+    for (const statement of [
+      'update tiba.operator_actions_end set last_sequence = 0',
+      'delete from tiba.operator_actions_end',
+      'truncate tiba.operator_actions_end',
+    ]) {
+      await assert.rejects(owner.query(statement), /moves with a new record only/);
+    }
+    for (const [sequence, previous] of [
+      ['max(sequence) + 2', 'max(last_hash)'],
+      ['max(sequence) + 1', "'\\x00'"],
+      ['0', 'max(last_hash)'],
+    ]) {
+      const inserted = owner.query(
+        `insert into tiba.operator_actions (sequence, happened_at, actor, origin, action, previous_hash, hash)
+         select ${sequence}, now(), 'x', 'x', 'x', ${previous}, '' from tiba.operator_actions, tiba.operator_actions_end`,
+      );
+      await assert.rejects(inserted, /does not follow the last one/);
+    }
     await owner.query('reset session_replication_role');
     const environment = { DATABASE_URL: databaseUrlOf(service.database) };
     const faultsAfter = async (statement: string): Promise<string> => {
       await owner.query(`create table copy as select * from tiba.operator_actions`);
-      await owner.query('alter table tiba.operator_actions disable trigger operator_actions_append_only');
+      await owner.query('alter table tiba.operator_actions disable trigger user');
       await owner.query(statement);
       const { code, stderr } = await manage(['audit', 'verify'], { environment });
       assert.equal(code, 1);

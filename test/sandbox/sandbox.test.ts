@@ -42,6 +42,7 @@ async function testDescription(t: TestContext, { description }: RunningSandbox, 
     assert.deepEqual(Object.keys(description), [
       'base_url',
       'operator_url',
+      'console_url',
       'token_url',
       'clients',
       'feed',

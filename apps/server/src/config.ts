@@ -1,4 +1,5 @@
 import { faultsOfTls, LISTENER_SETTINGS } from './config-listeners.ts';
+import { findPeopleFaults, PEOPLE_SETTINGS } from './config-people.ts';
 import { findRetentionFaults, RETENTION_SETTINGS } from './config-retention.ts';
 import { TRACING_SETTINGS } from './config-tracing.ts';
 import {
@@ -38,6 +39,7 @@ const REQUESTS_PER_MINUTE = wholeNumber(0, 100_000_000);
 
 export const SETTINGS = {
   ...LISTENER_SETTINGS,
+  ...PEOPLE_SETTINGS,
   processes: withDefault(
     'TIBA_PROCESSES',
     '1',
@@ -295,7 +297,7 @@ export function validateSettings(
   if (settings.snapPort !== null && isSet(SETTINGS.tokenIssuer, environment)) {
     faults.push('TIBA_SNAP_PORT needs the built-in issuer, which issues the tokens of SNAP: unset TIBA_TOKEN_ISSUER');
   }
-  faults.push(...findRetentionFaults(settings));
+  faults.push(...findRetentionFaults(settings), ...findPeopleFaults(settings));
   return { settings, faults };
 }
 

@@ -21,6 +21,7 @@ import { CLOCK_SKEW_MAX_MS, CLOCK_SKEW_WARNING_MS } from '../postgres/process-re
 import { deleteExternalIds } from '../postgres/snap-external-ids.ts';
 import type { AppContext } from './app-context.ts';
 import { createGaugeReader } from './gauges.ts';
+import { openPeople } from './people.ts';
 import { openRetention } from './retention.ts';
 import type { Services } from './services.ts';
 import { openTls, renewTls } from './tls.ts';
@@ -229,6 +230,7 @@ function buildOperatorServer(
       metricsToken: settings.metricsToken,
     },
     processId: postgres.processes.processId,
+    people: openPeople(context, postgres, listener.tls !== null),
     issuer: authentication.issuer,
     limitClock,
     ...(operatorRoutes === undefined ? {} : { operatorRoutes }),

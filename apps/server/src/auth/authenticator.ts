@@ -2,6 +2,7 @@ import type { Notifications } from '../postgres/notifications.ts';
 import { type AccessToken, claimedClientId, type VerifyAccessToken } from './access-tokens.ts';
 import type { Client, Clients } from './clients.ts';
 import type { FailureThrottle } from './failure-throttle.ts';
+import type { PersonInSession } from './operator-sessions.ts';
 import { isScope, type Scope } from './scopes.ts';
 
 /** The client that sent a request, and what its token permits. */
@@ -10,6 +11,8 @@ export interface Caller {
   readonly scopes: ReadonlySet<Scope>;
   /** When its access token expires. */
   readonly expiresAtMs: number;
+  /** Of a request that a person sends with a session; absent for machines. */
+  readonly person?: PersonInSession;
 }
 
 export type Authentication =

@@ -7,8 +7,12 @@ export class UsageError extends Error {}
 
 type SnapOption = 'partner-id' | 'external-ids' | 'body-hash' | 'clock-skew' | 'add' | 'remove' | 'former-hours';
 
+type SessionOption = 'person' | 'session' | 'role';
+
 export type Options = Readonly<
-  Partial<Record<'name' | 'scope' | 'algorithm' | 'secret' | 'reason' | ClientLimit | SnapOption, string>>
+  Partial<
+    Record<'name' | 'scope' | 'algorithm' | 'secret' | 'reason' | ClientLimit | SnapOption | SessionOption, string>
+  >
 >;
 
 /** What a command has done or found. */
@@ -17,6 +21,12 @@ export interface CommandResult {
   readonly document: unknown;
   /** Otherwise: text for people. */
   readonly text: string;
+  /** What is recorded of a change that is in no client, key or restore; null when nothing was changed. */
+  readonly change?: {
+    readonly subjectId: string;
+    readonly before: string | null;
+    readonly after: string | null;
+  } | null;
 }
 
 /** One command of `npm run manage`. Commands of `client`, but for `client list`, take the ID of a client. */

@@ -17,6 +17,7 @@ import { type Command, clientNotFound, type Options, UsageError } from './manage
 import { INSTALLATION_COMMANDS } from './manage-installation-commands.ts';
 import { openKeyring } from './manage-keyring.ts';
 import { credentials, SECRET_COMMANDS } from './manage-secret-commands.ts';
+import { SESSION_COMMANDS } from './manage-session-commands.ts';
 import { SNAP_COMMANDS } from './manage-snap-commands.ts';
 
 const CLIENT_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -136,6 +137,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
 
   ...SECRET_COMMANDS,
   ...SNAP_COMMANDS,
+  ...SESSION_COMMANDS,
   ...INSTALLATION_COMMANDS,
 
   'keys rotate': {

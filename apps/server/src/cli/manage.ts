@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import { Command as Commander, CommanderError, Option } from 'commander';
+import { ROLES } from '../auth/roles.ts';
 import { SCOPES } from '../auth/scopes.ts';
 import { SIGNING_ALGORITHMS } from '../auth/signing-keys.ts';
 import { readSettings, type Settings } from '../config.ts';
@@ -34,12 +35,16 @@ const OPTIONS: Readonly<Record<keyof Options, readonly [value: string, descripti
   remove: ['key-id', 'the ID of the key'],
   'former-hours': ['hours', 'for how long the former secret stays valid (default: 24)'],
   secret: ['secret-id', 'the ID of the secret'],
+  person: ['subject', 'the subject of the person, as the login has it'],
+  session: ['session-id', 'the ID of the session'],
+  role: ['role', `what the person may do: ${ROLES.join(', ')} (default: approver)`],
   reason: ['text', 'why, for the record of what operators did'],
 };
 
 const GROUPS: Readonly<Record<string, string>> = {
   client: 'clients of the API: their secrets, scopes and limits',
   keys: 'the keys that sign access tokens',
+  session: 'people who are logged in on the operator listener',
   audit: 'the record of what operators did',
 };
 
@@ -177,9 +182,10 @@ function runRecorded(
     const before = await findManagedState(inside, id);
     const result = await command.run(inside, id, options, settings);
     const after = await findManagedState(inside, id);
+    const change = result.change ?? (before === after ? null : { subjectId: null, before, after });
     const clientId = id === '' ? null : id;
-    const record = { action: name, clientId, subjectId: null, reason: options.reason ?? null, before, after };
-    return { result, record: before === after ? null : record };
+    const record = { action: name, clientId, reason: options.reason ?? null };
+    return { result, record: change === null ? null : { ...record, ...change } };
   };
   return recordingAction(database, actor, work, command.timeoutMs);
 }

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { Authentication, Authenticator, Caller } from '../auth/authenticator.ts';
+import type { Role } from '../auth/roles.ts';
 import type { Scope } from '../auth/scopes.ts';
 import type { BilingualText } from '../lib/bilingual-text.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -15,6 +16,8 @@ export interface AuthorizeDependencies {
 
 export interface AuthorizeOptions {
   readonly scope: Scope;
+  /** The role that a person needs; by default the one for the scope. On the operator listener. */
+  readonly role?: Role;
   /** The operation whose rate limit applies; absent for operations without a limit. */
   readonly limitedOperation?: LimitedOperation;
   /** The media types other than JSON in which the operation can answer. */
@@ -189,7 +192,7 @@ export function setRateLimitHeaders(
   reply.header('ratelimit', `"${operation}";r=${decision.remaining};t=${Math.ceil(decision.resetMs / 1000)}`);
 }
 
-function checkAccept(request: FastifyRequest, alternatives: readonly string[]): ApiError | undefined {
+export function checkAccept(request: FastifyRequest, alternatives: readonly string[]): ApiError | undefined {
   const { accept } = request.headers;
   return acceptsJson(accept) || preferredType(accept, alternatives) !== null
     ? undefined

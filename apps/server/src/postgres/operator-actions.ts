@@ -9,7 +9,7 @@ import type { Database, Query } from './database.ts';
 
 /** An action before it is recorded. */
 export interface NewOperatorAction {
-  /** The client of the token, or `user:` and the system user of a command. */
+  /** `person:` and the subject of a person; the client of a token; or `user:` and the system user of a command. */
   readonly actor: string;
   /** The address of the request, or the host of the command. */
   readonly origin: string;
@@ -24,7 +24,18 @@ export interface NewOperatorAction {
   readonly after: string | null;
 }
 
-export interface OperatorAction extends NewOperatorAction {
+/** What a record has about the person who acts, and about the one who approved it; null where there is none. */
+interface People {
+  readonly actorName: string | null;
+  readonly sessionId: string | null;
+  readonly role: string | null;
+  /** `actor` proposed it. */
+  readonly proposalId: string | null;
+  readonly approvedBy: string | null;
+  readonly approvedByName: string | null;
+}
+
+export interface OperatorAction extends NewOperatorAction, People {
   /** From 1, without gaps. */
   readonly sequence: number;
   /** ISO 8601 UTC. */
@@ -35,7 +46,12 @@ export interface OperatorAction extends NewOperatorAction {
 }
 
 /** Who acts, and from where. */
-export type Actor = Pick<NewOperatorAction, 'actor' | 'origin'>;
+export interface Actor extends Pick<NewOperatorAction, 'actor' | 'origin'> {
+  /** Absent for a machine and a command. */
+  readonly person?: { readonly name: string; readonly sessionId: string; readonly role: string };
+  /** Absent for what needed no approval. */
+  readonly approval?: { readonly proposalId: string; readonly approvedBy: string; readonly approvedByName: string };
+}
 
 const hashOf = (record: Omit<OperatorAction, 'hash'>): Buffer =>
   createHash('sha256')
@@ -51,6 +67,12 @@ const hashOf = (record: Omit<OperatorAction, 'hash'>): Buffer =>
         record.reason,
         record.before,
         record.after,
+        record.actorName,
+        record.sessionId,
+        record.role,
+        record.proposalId,
+        record.approvedBy,
+        record.approvedByName,
         record.previousHash.toString('hex'),
       ]),
     )
@@ -77,7 +99,7 @@ export function recordingAction<T>(
   return database.transaction(
     async (query) => {
       const { result, record } = await work(insideOf(database, query, timeoutMs));
-      if (record !== null) await appendAction(query, { ...actor, ...record });
+      if (record !== null) await appendAction(query, actor, record);
       return result;
     },
     timeoutMs === undefined ? {} : { timeoutMs },
@@ -95,24 +117,31 @@ const insideOf = (database: Database, query: Query, outerTimeoutMs = 0): Databas
 });
 
 /** Call it last: other actions wait for the end of the chain until this transaction ends. */
-async function appendAction(query: Query, action: NewOperatorAction): Promise<void> {
+async function appendAction(query: Query, actor: Actor, record: Omit<NewOperatorAction, keyof Actor>): Promise<void> {
   const { rows } = await query<{ last_sequence: string; last_hash: Buffer; now: Date }>(
     'select last_sequence, last_hash, clock_timestamp() as now from tiba.operator_actions_end for update',
   );
   const [end] = rows;
   if (end === undefined) throw new Error('the end of the chain of operator actions is missing');
+  const { person, approval } = actor;
   const numbered = {
-    ...action,
+    actor: actor.actor,
+    origin: actor.origin,
+    ...record,
+    actorName: person?.name ?? null,
+    sessionId: person?.sessionId ?? null,
+    role: person?.role ?? null,
+    proposalId: approval?.proposalId ?? null,
+    approvedBy: approval?.approvedBy ?? null,
+    approvedByName: approval?.approvedByName ?? null,
     sequence: Number(end.last_sequence) + 1,
     happenedAt: end.now.toISOString(),
     previousHash: end.last_hash,
   };
-  const hash = hashOf(numbered);
+  // A trigger moves the end of the chain.
   await query(
-    `with ended as (update tiba.operator_actions_end set last_sequence = $1, last_hash = $12)
-     insert into tiba.operator_actions (sequence, happened_at, actor, origin, action, client_id, subject_id, reason,
-                                        before, after, previous_hash, hash)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    `insert into tiba.operator_actions (${COLUMNS})
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
     [
       numbered.sequence,
       numbered.happenedAt,
@@ -124,8 +153,14 @@ async function appendAction(query: Query, action: NewOperatorAction): Promise<vo
       numbered.reason,
       numbered.before,
       numbered.after,
+      numbered.actorName,
+      numbered.sessionId,
+      numbered.role,
+      numbered.proposalId,
+      numbered.approvedBy,
+      numbered.approvedByName,
       numbered.previousHash,
-      hash,
+      hashOf(numbered),
     ],
   );
 }
@@ -161,7 +196,7 @@ export async function listOperatorActions(
 }
 
 const COLUMNS = `sequence, happened_at, actor, origin, action, client_id, subject_id, reason, before, after,
-            previous_hash, hash`;
+            actor_name, session_id, role, proposal_id, approved_by, approved_by_name, previous_hash, hash`;
 
 interface ActionRow extends Record<string, unknown> {
   sequence: string;
@@ -174,6 +209,12 @@ interface ActionRow extends Record<string, unknown> {
   reason: string | null;
   before: string | null;
   after: string | null;
+  actor_name: string | null;
+  session_id: string | null;
+  role: string | null;
+  proposal_id: string | null;
+  approved_by: string | null;
+  approved_by_name: string | null;
   previous_hash: Buffer;
   hash: Buffer;
 }
@@ -189,6 +230,12 @@ const toAction = (row: ActionRow): OperatorAction => ({
   reason: row.reason,
   before: row.before,
   after: row.after,
+  actorName: row.actor_name,
+  sessionId: row.session_id,
+  role: row.role,
+  proposalId: row.proposal_id,
+  approvedBy: row.approved_by,
+  approvedByName: row.approved_by_name,
   previousHash: row.previous_hash,
   hash: row.hash,
 });

@@ -46,6 +46,8 @@ export function banner(sandbox: SandboxDescription, { descriptionFile, logFile, 
 ${row('API', sandbox.base_url)}
 ${row('reference', `${sandbox.base_url}/reference`)}
 ${row('SNAP', snap.base_url)}
+${row('console', sandbox.console_url)}
+${row('', '(logs you in once, within 15 minutes; another link: npm run manage -- session link)')}
 ${row('operator API', `${sandbox.operator_url}  (feed, /livez, /readyz, /metrics)`)}
 
 ${row('client', credentials(shop))}

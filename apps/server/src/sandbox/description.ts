@@ -1,5 +1,6 @@
 import { TOKEN_LIFETIME_MAX_SECONDS } from '../app/postgres.ts';
 import type { App } from '../app/start-app.ts';
+import { createLoginLink } from '../auth/login-links.ts';
 import { DEMO_ACCOUNTS, DEMO_CLIENTS, DEMO_TRANSACTIONS } from './demo-data.ts';
 import type { SandboxClientSecrets, SandboxSecrets } from './secrets.ts';
 
@@ -14,6 +15,8 @@ interface Credentials {
 export interface SandboxDescription {
   readonly base_url: string;
   readonly operator_url: string;
+  /** Logs the first person in, once, within 15 minutes, and leads to the console. */
+  readonly console_url: string;
   readonly token_url: string;
   readonly clients: readonly [Credentials, Credentials];
   readonly feed: Credentials;
@@ -29,6 +32,8 @@ export interface SandboxDescription {
   readonly transactions: typeof DEMO_TRANSACTIONS;
   readonly accounts: typeof DEMO_ACCOUNTS;
 }
+
+const SANDBOX_PERSON = { subject: 'sandbox', name: 'Sandbox Operator', role: 'approver' } as const;
 
 /** The file with the private key of the demo client's SNAP signatures, for OpenSSL. */
 export const SNAP_PRIVATE_KEY_FILE = 'snap-private-key.pem';
@@ -50,6 +55,7 @@ export async function describeSandbox(
   return {
     base_url: app.publicUrl,
     operator_url: app.operatorUrl,
+    console_url: await createLoginLink(app.database, app.operatorUrl, SANDBOX_PERSON),
     token_url: `${app.publicUrl}/oauth/token`,
     clients: [await credentials('shop'), await credentials('payroll')],
     feed: await credentials('core'),

@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
-import type { Scope } from '../../auth/scopes.ts';
+import { ROLE_OF_SCOPE } from '../../auth/roles.ts';
+import { isScope, type Scope } from '../../auth/scopes.ts';
 import { completeDocument, type OpenApiDocument } from './complete-document.ts';
 
 /** What a listener's description says beyond its operations. */
@@ -51,14 +52,16 @@ export async function describeApi(app: FastifyInstance, api: ApiDescription): Pr
       servers: [{ url: '/', description: 'This service' }],
       tags: api.tags.map(({ name, description: text }) => ({ name, description: text })),
       // Completed below, when the address of the token endpoint is known.
-      components: { securitySchemes: { accessToken: { type: 'http', scheme: 'bearer' }, ...CLIENT_CREDENTIALS } },
+      components: {
+        securitySchemes: { accessToken: { type: 'http', scheme: 'bearer' }, ...CLIENT_CREDENTIALS, ...SESSION },
+      },
       ...(webhooks === undefined ? {} : { webhooks }),
     },
     // `const` is part of OpenAPI 3.1.
     convertConstToEnum: false,
     transformObject: (documents) => {
       const document = (documents as unknown as { openapiObject: OpenApiDocument }).openapiObject;
-      const completed = completeDocument(document, api.forClients);
+      const completed = completeDocument(api.forClients ? document : withSessions(document), api.forClients);
       completed.components['securitySchemes'] = securitySchemes(completed, api.tokenUrl());
       return completed;
     },
@@ -71,6 +74,32 @@ const CLIENT_CREDENTIALS = {
     type: 'http',
     scheme: 'basic',
     description: '`client_id` and `client_secret` as user name and password (RFC 6749, section 2.3.1).',
+  },
+} as const;
+
+/** People use their session where machines use a token, unless the scope is for machines only. */
+function withSessions(document: OpenApiDocument): OpenApiDocument {
+  const isForPeople = (scope: string): boolean => isScope(scope) && ROLE_OF_SCOPE[scope] !== null;
+  const paths = Object.entries(document.paths).map(([path, methods]) => {
+    const operations = Object.entries(methods).map(([method, operation]) => {
+      const { security = [] } = operation;
+      const hasSession = security.some(({ accessToken = [] }) => accessToken.some(isForPeople));
+      return [method, hasSession ? { ...operation, security: [...security, { session: [] }] } : operation] as const;
+    });
+    return [path, Object.fromEntries(operations)] as const;
+  });
+  return { ...document, paths: Object.fromEntries(paths) };
+}
+
+/** The cookie of a person, on the operator listener. */
+const SESSION = {
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-tiba-operator',
+    description:
+      'The session of a person, from `/operator/login`; without TLS the name is `tiba-operator`. A request that ' +
+      'changes something also needs `csrf_token` of `GET /operator/v1/session` in the header `X-CSRF-Token`.',
   },
 } as const;
 
@@ -97,5 +126,6 @@ function securitySchemes({ paths }: OpenApiDocument, tokenUrl: string | null): R
           flows: { clientCredentials: { tokenUrl, scopes: Object.fromEntries(scopes) } },
         };
   const usesCredentials = required.some((requirement) => 'clientCredentials' in requirement);
-  return { accessToken, ...(usesCredentials ? CLIENT_CREDENTIALS : {}) };
+  const usesSession = required.some((requirement) => 'session' in requirement);
+  return { accessToken, ...(usesCredentials ? CLIENT_CREDENTIALS : {}), ...(usesSession ? SESSION : {}) };
 }

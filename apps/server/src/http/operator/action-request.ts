@@ -13,10 +13,11 @@ import { jsonObject } from '../request-body.ts';
 const REASON_LENGTH_MIN = 5;
 const REASON_LENGTH_MAX = 500;
 
-export const actorOf = (request: FastifyRequest): Actor => ({
-  actor: callerOf(request).client.clientId,
-  origin: request.ip,
-});
+export function actorOf(request: FastifyRequest): Actor {
+  const { client, person } = callerOf(request);
+  const actor = { actor: client.clientId, origin: request.ip };
+  return person === undefined ? actor : { ...actor, person };
+}
 
 /** The body's `reason`. @throws ApiError INVALID_FORMAT, INVALID_REQUEST */
 export function reasonOf(request: FastifyRequest): string {

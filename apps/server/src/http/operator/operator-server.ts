@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { HashAccount } from '../../account-checks/account-hash.ts';
 import type { EnumerationGuard } from '../../account-checks/enumeration/enumeration-guard.ts';
+import type { OperatorSessions } from '../../auth/operator-sessions.ts';
 import type { BankDirectory } from '../../domain/bank.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
@@ -8,6 +9,7 @@ import { createSlidingWindow, type MonotonicClock } from '../../rate-limit/slidi
 import type { StatusInquiries } from '../../status-inquiry/status-inquiries.ts';
 import type { Authorize } from '../authorize.ts';
 import type { Cursors } from '../cursors.ts';
+import { operatorErrorForm } from '../envelope.ts';
 import { collectMethods } from '../method-not-allowed.ts';
 import { type BuiltInIssuer, OPERATOR_LISTENER, tokenEndpoint } from '../oauth/authorization-server.ts';
 import { describeApi } from '../openapi/describe-api.ts';
@@ -25,12 +27,18 @@ import { operatorClients } from './clients.ts';
 import { listRestrictedClients } from './enumeration.ts';
 import { type FeedOperationDependencies, receiveFeed } from './feed.ts';
 import { type HealthDependencies, healthEndpoints } from './health.ts';
+import { createBrowserSessions } from './login/browser-sessions.ts';
+import { type LoginPagesDependencies, loginPages } from './login/login.ts';
+import { loginErrorForm } from './login/login-form.ts';
+import { ownSession } from './login/session.ts';
+import { createSessionCookie } from './login/session-cookie.ts';
 import { listLiveProcesses } from './processes.ts';
 import { listRails } from './rails.ts';
 import { readTransaction } from './read-transaction.ts';
 import { resendDelivery } from './resend-delivery.ts';
 import { resolveReview } from './resolve-review.ts';
 import { searchAllTransactions } from './search-transactions.ts';
+import { peopleSessions } from './sessions.ts';
 import { transactionActions } from './transaction-actions.ts';
 import { listTransactions } from './transactions.ts';
 
@@ -46,11 +54,23 @@ export interface OperatorServerDependencies extends FeedOperationDependencies {
   readonly enumerationGuard: Pick<EnumerationGuard, 'restrictedClients'>;
   readonly health: Omit<HealthDependencies, 'metrics'>;
   readonly processId: string;
+  readonly people: PeopleDependencies;
   /** Null when an external issuer issues the tokens. */
   readonly issuer: Pick<BuiltInIssuer, 'issue' | 'endpoint'> | null;
   readonly limitClock: MonotonicClock;
   /** Further routes of the operator listener. The sandbox adds its own; production passes none. */
   readonly operatorRoutes?: OperatorRoutes;
+}
+
+/** How people, and not machines, use the listener. */
+export interface PeopleDependencies {
+  readonly sessions: OperatorSessions;
+  readonly idleSeconds: number;
+  readonly login: Pick<LoginPagesDependencies, 'provider' | 'hasLinks' | 'seal'>;
+  /** Whether browsers reach the listener over TLS. */
+  readonly isSecure: boolean;
+  /** The kinds of changes that a second person must approve. */
+  readonly fourEyes: readonly string[];
 }
 
 /** Registers routes on the operator listener. Each of them calls `authorize` for the scope it requires. */
@@ -59,9 +79,13 @@ export type OperatorRoutes = (server: FastifyInstance, authorize: Authorize) => 
 /**
  * The listener for the operator's own systems. It has a port of its own, so that clients cannot reach it by mistake.
  */
-export async function createOperatorServer(dependencies: OperatorServerDependencies): Promise<FastifyInstance> {
-  const { listener, authorize, database } = dependencies;
-  const app = createServer({ ...listener, name: 'operator' });
+export async function createOperatorServer(given: OperatorServerDependencies): Promise<FastifyInstance> {
+  const { listener, database, people } = given;
+  const cookie = createSessionCookie(people.isSecure);
+  const browserSessions = createBrowserSessions(given.authorize, { sessions: people.sessions, cookie });
+  const { authorize } = browserSessions;
+  const dependencies = { ...given, authorize };
+  const app = createServer({ errorForm: loginErrorForm(operatorErrorForm), ...listener, name: 'operator' });
   const answerOtherMethods = collectMethods(app);
   readJsonBodies(app);
   await describeApi(app, operatorApi(dependencies.issuer !== null));
@@ -84,6 +108,16 @@ export async function createOperatorServer(dependencies: OperatorServerDependenc
   listRestrictedClients(app, authorize, dependencies.enumerationGuard);
   listRails(app, authorize, dependencies.inquiries);
   listLiveProcesses(app, authorize, database, dependencies.processId);
+  ownSession(app, { database, sessions: people.sessions, browserSessions, cookie, fourEyes: people.fourEyes });
+  peopleSessions(app, { authorize, database, idleSeconds: people.idleSeconds });
+  loginPages(app, {
+    ...people.login,
+    database,
+    sessions: people.sessions,
+    cookie,
+    isSecure: people.isSecure,
+    log: listener.log,
+  });
   healthEndpoints(app, { ...dependencies.health, metrics: listener.metrics });
   dependencies.operatorRoutes?.(app, authorize);
   publishDescription(app, '/openapi-operator.json', createFileSender(createSlidingWindow(dependencies.limitClock)));

@@ -17,7 +17,7 @@ type Resent = Awaited<ReturnType<typeof replayDelivery>>;
 
 /** Sends one callback of any client again. */
 export function resendDelivery(app: FastifyInstance, authorize: Authorize, database: Database): void {
-  const onRequest = [authorize({ scope: 'operator:write' }), requireJson];
+  const onRequest = [authorize({ scope: 'operator:write', role: 'support' }), requireJson];
 
   app.post(
     '/operator/v1/callback-deliveries/:delivery_id/resend',

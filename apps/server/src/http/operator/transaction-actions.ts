@@ -18,7 +18,7 @@ export interface TransactionActionsDependencies {
 /** What an operator does about one transaction. Each action has a reason and is recorded. */
 export function transactionActions(app: FastifyInstance, dependencies: TransactionActionsDependencies): void {
   const { authorize, database, refresh } = dependencies;
-  const onRequest = [authorize({ scope: 'operator:write' }), requireJson];
+  const onRequest = [authorize({ scope: 'operator:write', role: 'support' }), requireJson];
 
   app.post(
     '/operator/v1/transactions/:transaction_id/unmask',

@@ -494,7 +494,7 @@ create index account_checks_request_id on tiba.account_checks using hash (reques
 create table tiba.operator_actions (
   sequence bigint not null,
   happened_at timestamptz not null,
-  -- The client of the token, or `user:` and the system user of a command.
+  -- `person:` and the subject of a person; the client of a token; or `user:` and the system user of a command.
   actor text collate "C" not null,
   -- The address of the request, or the host of the command.
   origin text not null,
@@ -506,6 +506,14 @@ create table tiba.operator_actions (
   -- JSON text, so that what was hashed stays as it was.
   before text,
   after text,
+  -- Of a person: the name, the session and the role in it.
+  actor_name text,
+  session_id text collate "C",
+  role text,
+  -- Of what a second person has approved: the actor proposed it.
+  proposal_id text collate "C",
+  approved_by text collate "C",
+  approved_by_name text,
   previous_hash bytea not null,
   hash bytea not null,
   constraint operator_actions_pkey primary key (sequence)
@@ -533,8 +541,78 @@ end
 $$;
 create trigger operator_actions_append_only before update or delete or truncate on tiba.operator_actions
   for each statement execute function tiba.refuse_change();
+
+-- A record is inserted at the end of the chain and nowhere else, and the end moves with it.
+create function tiba.append_operator_action() returns trigger language plpgsql as $$
+begin
+  update tiba.operator_actions_end set last_sequence = new.sequence, last_hash = new.hash
+   where last_sequence = new.sequence - 1 and last_hash = new.previous_hash;
+  if not found then
+    raise exception 'a record of operators'' actions does not follow the last one'
+      using errcode = 'insufficient_privilege';
+  end if;
+  return new;
+end
+$$;
+create trigger operator_actions_at_the_end before insert on tiba.operator_actions
+  for each row execute function tiba.append_operator_action();
+
+-- Only that trigger moves the end: by itself the statement is not inside a trigger.
+create function tiba.refuse_direct_change() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'UPDATE' and pg_trigger_depth() > 1 then
+    return null;
+  end if;
+  raise exception 'the end of the records of operators'' actions moves with a new record only'
+    using errcode = 'insufficient_privilege';
+end
+$$;
+create trigger operator_actions_end_moves_with_records before update or delete or truncate
+  on tiba.operator_actions_end for each statement execute function tiba.refuse_direct_change();
+
 -- Also in sessions that turn triggers off.
 alter table tiba.operator_actions enable always trigger operator_actions_append_only;
+alter table tiba.operator_actions enable always trigger operator_actions_at_the_end;
+alter table tiba.operator_actions_end enable always trigger operator_actions_end_moves_with_records;
+
+-- Sessions of people on the operator listener.
+create table tiba.operator_sessions (
+  -- In lists and in the record of actions; it opens nothing.
+  session_id text collate "C" not null,
+  -- SHA-256 of the cookie's value.
+  secret_hash bytea not null,
+  -- SHA-256 of what identifies the login: one login begins one session. null where a link began it, which is deleted.
+  login_hash bytea,
+  subject text collate "C" not null,
+  name text not null,
+  role text not null,
+  -- The address from which the person logged in.
+  origin text not null,
+  created_at timestamptz not null default now(),
+  -- To the minute.
+  last_used_at timestamptz not null default now(),
+  expires_at timestamptz not null,
+  revoked_at timestamptz,
+  constraint operator_sessions_pkey primary key (session_id),
+  constraint operator_sessions_secret_hash_unique unique (secret_hash),
+  constraint operator_sessions_login_hash_unique unique (login_hash),
+  constraint operator_sessions_role_known check (role in ('viewer', 'support', 'engineer', 'approver'))
+);
+create index operator_sessions_subject on tiba.operator_sessions (subject, created_at);
+create index operator_sessions_created_at on tiba.operator_sessions (created_at);
+create index operator_sessions_expires_at on tiba.operator_sessions (expires_at);
+
+-- Links with which people log in to the sandbox, each once. They are deleted when they are used.
+create table tiba.operator_login_links (
+  -- SHA-256 of the code in the link.
+  code_hash bytea not null,
+  subject text not null,
+  name text not null,
+  role text not null,
+  expires_at timestamptz not null,
+  constraint operator_login_links_pkey primary key (code_hash),
+  constraint operator_login_links_role_known check (role in ('viewer', 'support', 'engineer', 'approver'))
+);
 
 -- The availability that clients were last notified of, for each bank that was ever DOWN. It belongs to no client:
 -- all clients get the same notice.
