@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { commandIsMissing } from '../support/required-command.ts';
 import { type Sandbox, startSandbox } from '../support/sandbox.ts';
+import { testGuides } from './guides.ts';
 
 /** The commands in the documentation work when a reader pastes them. */
 
@@ -148,6 +149,8 @@ test('the commands in the banner succeed', { skip: withoutCurl }, async () => {
     [true, true, true, true, '2007300'],
   );
 });
+
+testGuides(() => ({ sandbox, dataDirectory: path.join(directory, '.tiba') }));
 
 test("README's two commands are those of the package", async () => {
   const { scripts } = JSON.parse(await read('package.json')) as { scripts: Record<string, string> };

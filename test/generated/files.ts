@@ -6,6 +6,7 @@ import { renderClientTypes } from './client-types.ts';
 import { renderConfigurationPage } from './configuration-page.ts';
 import { renderDashboard } from './dashboard/render.ts';
 import { renderFailureReasonsPage } from './failure-reasons-page.ts';
+import { renderGuides } from './guides.ts';
 import { renderSchema } from './schema.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -24,6 +25,7 @@ export async function renderGeneratedFiles(): Promise<Record<string, string>> {
       'docs/configuration.md': renderConfigurationPage(),
       'docs/failure-reasons.md': renderFailureReasonsPage(),
       'docs/banks.md': renderBanksPage(await readFile(fileAt('docs/banks.md'), 'utf8'), testBanks.list()),
+      ...(await renderGuides()),
     };
   } finally {
     await service.close();

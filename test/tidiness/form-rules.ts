@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { anchorsOf, linesOfProse } from '../../docs/site/anchors.ts';
 import { type Repository, type Rule, select, textOf } from './repository.ts';
 
 const code = (repository: Repository): string[] =>
@@ -108,6 +109,25 @@ const linksLeadSomewhere: Rule = {
   planted: [{ 'docs/planted.md': '[nowhere](nowhere.md)\n' }],
 };
 
+const anchorsExist: Rule = {
+  name: 'links to a heading lead to one',
+  check: (repository) =>
+    select(repository, [''], ['.md']).flatMap((file) =>
+      [
+        ...linesOfProse(textOf(repository, file))
+          .join('\n')
+          .matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)#([^)\s]+)\)/g),
+      ].flatMap(([link, target = '', anchor = '']) => {
+        const page = target === '' ? file : path.posix.join(path.posix.dirname(file), target);
+        return !page.endsWith('.md') || anchorsOf(textOf(repository, page)).has(anchor) ? [] : [`${file}: ${link}`];
+      }),
+    ),
+  planted: [
+    { 'docs/planted.md': '[nowhere](contract.md#no-such-heading)\n' },
+    { 'docs/planted.md': '# One\n\n[nowhere](#two)\n' },
+  ],
+};
+
 const sectionsExist: Rule = {
   name: 'what cites docs/contract.md cites a section that is there',
   check(repository) {
@@ -158,6 +178,7 @@ export const FORM_RULES: readonly Rule[] = [
   kebabCase,
   testsDoNotSleep,
   linksLeadSomewhere,
+  anchorsExist,
   sectionsExist,
   npmScriptsExist,
   logMessagesAreConstant,

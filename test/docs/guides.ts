@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { promisify } from 'node:util';
+import { findFreePort } from '../sandbox/production-settings.ts';
+import { eventually } from '../support/eventually.ts';
+import { commandIsMissing } from '../support/required-command.ts';
+import type { Sandbox } from '../support/sandbox.ts';
+import { INHERITED } from '../support/suite-environment.ts';
+import { blocksOf, openTerminal, type PastedBlock, type RunningTerminal, runOn, type Terminal } from './terminals.ts';
+
+const docs = new URL('../../docs/', import.meta.url);
+
+/** What `npm start` has started. */
+interface Running {
+  readonly sandbox: Sandbox;
+  readonly dataDirectory: string;
+}
+
+/** What each sample prints. What is not told by its lines alone is tested where it is run. */
+const PRINTED: Readonly<Record<string, readonly string[]>> = {
+  'validate.mjs': ['pay', 'refuse: another holder', 'refuse: the account is NOT_FOUND'],
+  'wait.mjs': ['SUCCESS 150000.00 null'],
+  'errors.mjs': ['not known here, yet: compare the ID, and do not pay again before you know why'],
+  'limits.mjs': [
+    'INV/2026/001 SUCCESS',
+    'INV/2026/002 FAILED',
+    'INV/2025/0 TRANSACTION_NOT_FOUND',
+    '"check-status";q=120;w=60',
+  ],
+  'bulk.mjs': ['employee 1 ACTIVE', 'employee 2 NOT_FOUND'],
+};
+/** Run by the page itself, by another sample, or in a way of their own. */
+const OTHERS = ['events.mjs', 'receiver-test.mjs', 'receiver.mjs', 'tiba.mjs'];
+
+/** The five-minute start as a reader pastes it, and then what the other guides show. */
+export function testGuides(running: () => Running): void {
+  suite('the guides', { skip: commandIsMissing('curl') }, () => {
+    let home: string;
+    let terminal: Terminal;
+    let receiver: RunningTerminal | undefined;
+    let environment: NodeJS.ProcessEnv;
+    let here: (commands: string) => string;
+
+    before(async () => {
+      const { sandbox, dataDirectory } = running();
+      home = await mkdtemp(path.join(tmpdir(), 'tiba-guides-'));
+      const port = String(await findFreePort());
+      // Nothing of the start comes from the registry, and npm must not ask there.
+      const npm = { npm_config_offline: 'true', npm_config_cache: path.join(home, 'npm') };
+      environment = { ...INHERITED, ...npm, HOME: home, TIBA_DATA_DIR: dataDirectory, PORT: port };
+      // The ports may be in use on this machine, and npm would take more time than the command line.
+      here = (commands) =>
+        commands
+          .replaceAll('http://127.0.0.1:8080', sandbox.description.base_url)
+          .replaceAll('localhost:9000', `localhost:${port}`)
+          .replaceAll('.tiba/', `${dataDirectory}/`)
+          .replaceAll('npm run tiba -s --', `"${process.execPath}" packages/cli/src/main.ts`);
+      terminal = openTerminal(environment, home);
+    });
+    after(async () => {
+      terminal?.close();
+      receiver?.kill();
+      await rm(home, { recursive: true, force: true });
+    });
+
+    async function blocksIn(guide: string): Promise<PastedBlock[]> {
+      const page = await readFile(new URL(`guides/${guide}.md`, docs), 'utf8');
+      const blocks = blocksOf(page).map(({ commands, runsOn }) => ({ commands: here(commands), runsOn }));
+      assert.ok(blocks.length > 0, `${guide}.md has commands`);
+      return blocks;
+    }
+
+    async function pasteAll(blocks: readonly PastedBlock[]): Promise<string> {
+      let output = '';
+      for (const { commands, runsOn } of blocks) {
+        if (runsOn) receiver = await runOn(commands, environment, /^receiver is ready$/m);
+        else output += await terminal.paste(commands);
+      }
+      return output;
+    }
+
+    test('the five-minute start ends with a verified callback', async () => {
+      const manifest = await readFile(new URL('../package.json', docs), 'utf8');
+      assert.match(manifest, /"tiba": "node packages\/cli\/src\/main\.ts"/);
+      const [start, ...others] = await blocksIn('start');
+      assert.deepEqual(start, { commands: 'npm ci && npm start\n', runsOn: true });
+      const output = await pasteAll(others);
+      assert.match(output, /ACTIVE: it can receive money[^]*MATCH[^]*SUCCESS[^]*"reference_id":"INV\/2026\/001"/);
+      assert.match(output, /first-payment is SUCCESS/);
+      const { printed } = receiver ?? assert.fail('the page starts no receiver');
+      await eventually('the callback is verified', () =>
+        /^verified evt_TB\d+_2: disbursement\.succeeded first-payment SUCCESS$/m.test(printed()),
+      );
+      // A request that is not signed.
+      assert.match(output, /^401$/m);
+      assert.equal(printed().trim().split('\n').length, 2, printed());
+    });
+
+    test('the commands of the other guides do what they say', async () => {
+      assert.match(await pasteAll(await blocksIn('status')), /"reference_id":"first-payment","status":"SUCCESS"/);
+      assert.match(await pasteAll(await blocksIn('callbacks')), /disbursement\.succeeded[^]*enabled/);
+      assert.match(await pasteAll(await blocksIn('sandbox')), /clock[^]*slow[^]*SUCCESS/);
+      assert.match(await pasteAll(await blocksIn('going-live')), /^ok +service/m);
+    });
+
+    /** Runs a sample in the shop's folder. */
+    async function runSample(...args: readonly string[]): Promise<string[]> {
+      const { base_url: url, clients } = running().sandbox.description;
+      const [{ client_id: id, client_secret: secret }] = clients;
+      const login = { TIBA_URL: url, TIBA_CLIENT_ID: id, TIBA_CLIENT_SECRET: secret };
+      const options = { cwd: path.join(home, 'tiba-shop'), env: { ...INHERITED, ...login } };
+      const { stdout } = await promisify(execFile)(process.execPath, args, options);
+      return stdout.split('\n').filter((line) => line !== '');
+    }
+
+    test('each sample runs and prints what it is for', async () => {
+      const samples = await readdir(new URL('samples/', docs));
+      assert.deepEqual(samples.sort(), [...Object.keys(PRINTED), ...OTHERS].sort());
+      for (const [sample, expected] of Object.entries(PRINTED)) {
+        const lines = await runSample(sample, 'first-payment');
+        // Results of a bulk validation come in any order.
+        assert.deepEqual(sample === 'bulk.mjs' ? lines.sort() : lines, expected, sample);
+      }
+      assert.ok(
+        (await runSample('events.mjs')).some((line) => /^\d+ disbursement\.succeeded first-payment$/.test(line)),
+      );
+      assert.deepEqual(await runSample('events.mjs'), [], 'the second run continues after the last event');
+      assert.match((await runSample('--test', 'receiver-test.mjs')).join('\n'), /pass 1$/m);
+    });
+  });
+}
