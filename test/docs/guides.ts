@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { commandIsMissing } from '../support/required-command.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { INHERITED } from '../support/suite-environment.ts';
-import { blocksOf, openTerminal, type PastedBlock, type RunningTerminal, runOn, type Terminal } from './terminals.ts';
+import { blocksOf, openTerminal, type PastedBlock, type RunningTerminal, runOn } from './terminals.ts';
 
 const docs = new URL('../../docs/', import.meta.url);
 
@@ -36,100 +36,109 @@ const PRINTED: Readonly<Record<string, readonly string[]>> = {
 /** Run by the page itself, by another sample, or in a way of their own. */
 const OTHERS = ['events.mjs', 'receiver-test.mjs', 'receiver.mjs', 'tiba.mjs'];
 
-/** The five-minute start as a reader pastes it, and then what the other guides show. */
-export function testGuides(running: () => Running): void {
-  suite('the guides', { skip: commandIsMissing('curl') }, () => {
-    let home: string;
-    let terminal: Terminal;
-    let receiver: RunningTerminal | undefined;
-    let environment: NodeJS.ProcessEnv;
-    let here: (commands: string) => string;
+interface Reader {
+  /** What the receiver of the start has printed. */
+  received(): string;
+  /** Pastes the commands of a guide, but for its first `skipped` blocks; returns what they have printed. */
+  paste(guide: string, skipped?: number): Promise<string>;
+  /** Runs a sample in the shop's folder; returns the lines that it has printed. */
+  runSample(...args: readonly string[]): Promise<string[]>;
+  close(): Promise<void>;
+}
 
-    before(async () => {
-      const { sandbox, dataDirectory } = running();
-      home = await mkdtemp(path.join(tmpdir(), 'tiba-guides-'));
-      const port = String(await findFreePort());
-      // Nothing of the start comes from the registry, and npm must not ask there.
-      const npm = { npm_config_offline: 'true', npm_config_cache: path.join(home, 'npm') };
-      environment = { ...INHERITED, ...npm, HOME: home, TIBA_DATA_DIR: dataDirectory, PORT: port };
-      // The ports may be in use on this machine, and npm would take more time than the command line.
-      here = (commands) =>
-        commands
-          .replaceAll('http://127.0.0.1:8080', sandbox.description.base_url)
-          .replaceAll('localhost:9000', `localhost:${port}`)
-          .replaceAll('.tiba/', `${dataDirectory}/`)
-          .replaceAll('npm run tiba -s --', `"${process.execPath}" packages/cli/src/main.ts`);
-      terminal = openTerminal(environment, home);
-    });
-    after(async () => {
-      terminal?.close();
-      receiver?.kill();
-      await rm(home, { recursive: true, force: true });
-    });
+/** A reader with an own home directory, whose sandbox runs already. */
+async function openReader({ sandbox, dataDirectory }: Running): Promise<Reader> {
+  const { base_url: url, clients } = sandbox.description;
+  const home = await mkdtemp(path.join(tmpdir(), 'tiba-guides-'));
+  const port = String(await findFreePort());
+  // Nothing of the start comes from the registry, and npm must not ask there.
+  const npm = { npm_config_offline: 'true', npm_config_cache: path.join(home, 'npm') };
+  const environment = { ...INHERITED, ...npm, HOME: home, TIBA_DATA_DIR: dataDirectory, PORT: port };
+  const terminal = openTerminal(environment, home);
+  let receiver: RunningTerminal | undefined;
+  // The ports may be in use on this machine, and npm would take more time than the command line.
+  const here = (commands: string): string =>
+    commands
+      .replaceAll('http://127.0.0.1:8080', url)
+      .replaceAll('localhost:9000', `localhost:${port}`)
+      .replaceAll('.tiba/', `${dataDirectory}/`)
+      .replaceAll('npm run tiba -s --', `"${process.execPath}" packages/cli/src/main.ts`);
 
-    async function blocksIn(guide: string): Promise<PastedBlock[]> {
-      const page = await readFile(new URL(`guides/${guide}.md`, docs), 'utf8');
-      const blocks = blocksOf(page).map(({ commands, runsOn }) => ({ commands: here(commands), runsOn }));
-      assert.ok(blocks.length > 0, `${guide}.md has commands`);
-      return blocks;
-    }
-
-    async function pasteAll(blocks: readonly PastedBlock[]): Promise<string> {
+  return {
+    received: () => receiver?.printed() ?? '',
+    async paste(guide, skipped = 0) {
       let output = '';
-      for (const { commands, runsOn } of blocks) {
-        if (runsOn) receiver = await runOn(commands, environment, /^receiver is ready$/m);
-        else output += await terminal.paste(commands);
+      for (const { commands, runsOn } of (await blocksIn(guide)).slice(skipped)) {
+        if (runsOn) receiver = await runOn(here(commands), environment, /^receiver is ready$/m);
+        else output += await terminal.paste(here(commands));
       }
       return output;
-    }
-
-    test('the five-minute start ends with a verified callback', async () => {
-      const manifest = await readFile(new URL('../package.json', docs), 'utf8');
-      assert.match(manifest, /"tiba": "node packages\/cli\/src\/main\.ts"/);
-      const [start, ...others] = await blocksIn('start');
-      assert.deepEqual(start, { commands: 'npm ci && npm start\n', runsOn: true });
-      const output = await pasteAll(others);
-      assert.match(output, /ACTIVE: it can receive money[^]*MATCH[^]*SUCCESS[^]*"reference_id":"INV\/2026\/001"/);
-      assert.match(output, /first-payment is SUCCESS/);
-      const { printed } = receiver ?? assert.fail('the page starts no receiver');
-      await eventually('the callback is verified', () =>
-        /^verified evt_TB\d+_2: disbursement\.succeeded first-payment SUCCESS$/m.test(printed()),
-      );
-      // A request that is not signed.
-      assert.match(output, /^401$/m);
-      assert.equal(printed().trim().split('\n').length, 2, printed());
-    });
-
-    test('the commands of the other guides do what they say', async () => {
-      assert.match(await pasteAll(await blocksIn('status')), /"reference_id":"first-payment","status":"SUCCESS"/);
-      assert.match(await pasteAll(await blocksIn('callbacks')), /disbursement\.succeeded[^]*enabled/);
-      assert.match(await pasteAll(await blocksIn('sandbox')), /clock[^]*slow[^]*SUCCESS/);
-      assert.match(await pasteAll(await blocksIn('going-live')), /^ok +service/m);
-    });
-
-    /** Runs a sample in the shop's folder. */
-    async function runSample(...args: readonly string[]): Promise<string[]> {
-      const { base_url: url, clients } = running().sandbox.description;
+    },
+    async runSample(...args) {
       const [{ client_id: id, client_secret: secret }] = clients;
       const login = { TIBA_URL: url, TIBA_CLIENT_ID: id, TIBA_CLIENT_SECRET: secret };
       const options = { cwd: path.join(home, 'tiba-shop'), env: { ...INHERITED, ...login } };
       const { stdout } = await promisify(execFile)(process.execPath, args, options);
       return stdout.split('\n').filter((line) => line !== '');
-    }
+    },
+    async close() {
+      terminal.close();
+      receiver?.kill();
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+async function blocksIn(guide: string): Promise<PastedBlock[]> {
+  const blocks = blocksOf(await readFile(new URL(`guides/${guide}.md`, docs), 'utf8'));
+  assert.ok(blocks.length > 0, `${guide}.md has commands`);
+  return blocks;
+}
+
+/** The five-minute start as a reader pastes it, and then what the other guides show. */
+export function testGuides(running: () => Running): void {
+  suite('the guides', { skip: commandIsMissing('curl') }, () => {
+    let reader: Reader;
+    before(async () => {
+      reader = await openReader(running());
+    });
+    after(() => reader?.close());
+
+    test('the five-minute start ends with a verified callback', async () => {
+      const manifest = await readFile(new URL('../package.json', docs), 'utf8');
+      assert.match(manifest, /"tiba": "node packages\/cli\/src\/main\.ts"/);
+      const [start] = await blocksIn('start');
+      assert.deepEqual(start, { commands: 'npm ci && npm start\n', runsOn: true });
+      const output = await reader.paste('start', 1);
+      assert.match(output, /ACTIVE: it can receive money[^]*MATCH[^]*SUCCESS[^]*"reference_id":"INV\/2026\/001"/);
+      assert.match(output, /^reference +first-payment\n.*\nstatus +SUCCESS/m);
+      await eventually('the callback is verified', () =>
+        /^verified evt_TB\d+_2: disbursement\.succeeded first-payment SUCCESS$/m.test(reader.received()),
+      );
+      // A request that is not signed.
+      assert.match(output, /^401$/m);
+      assert.equal(reader.received().trim().split('\n').length, 2, reader.received());
+    });
+
+    test('the commands of the other guides do what they say', async () => {
+      assert.match(await reader.paste('status'), /"reference_id":"first-payment","status":"SUCCESS"/);
+      assert.match(await reader.paste('callbacks'), /disbursement\.succeeded[^]*enabled/);
+      assert.match(await reader.paste('sandbox'), /clock[^]*slow[^]*SUCCESS/);
+      assert.match(await reader.paste('going-live'), /^ok +service/m);
+    });
 
     test('each sample runs and prints what it is for', async () => {
       const samples = await readdir(new URL('samples/', docs));
       assert.deepEqual(samples.sort(), [...Object.keys(PRINTED), ...OTHERS].sort());
       for (const [sample, expected] of Object.entries(PRINTED)) {
-        const lines = await runSample(sample, 'first-payment');
+        const lines = await reader.runSample(sample, 'first-payment');
         // Results of a bulk validation come in any order.
         assert.deepEqual(sample === 'bulk.mjs' ? lines.sort() : lines, expected, sample);
       }
-      assert.ok(
-        (await runSample('events.mjs')).some((line) => /^\d+ disbursement\.succeeded first-payment$/.test(line)),
-      );
-      assert.deepEqual(await runSample('events.mjs'), [], 'the second run continues after the last event');
-      assert.match((await runSample('--test', 'receiver-test.mjs')).join('\n'), /pass 1$/m);
+      const events = await reader.runSample('events.mjs');
+      assert.ok(events.some((line) => /^\d+ disbursement\.succeeded first-payment$/.test(line)));
+      assert.deepEqual(await reader.runSample('events.mjs'), [], 'the second run continues after the last event');
+      assert.match((await reader.runSample('--test', 'receiver-test.mjs')).join('\n'), /pass 1$/m);
     });
   });
 }
