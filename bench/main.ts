@@ -4,6 +4,7 @@ import { measureBytes } from './bytes/bytes.ts';
 import { compare } from './compare.ts';
 import { measureEndToEnd } from './end-to-end/end-to-end.ts';
 import { conditions, endToEndRatios, endToEndRows } from './end-to-end/report.ts';
+import { measureFeed } from './feed/feed.ts';
 import { Interrupted, onInterruption } from './interruption.ts';
 import { measureLists, SMALL_ROWS } from './lists/lists.ts';
 import { describeMachine } from './machine.ts';
@@ -32,6 +33,10 @@ const LIST_QUICK_PAGES = 10;
 /** The 99th percentile of each kind of search needs hundreds. */
 const SEARCH_REQUESTS = 1_000;
 const SEARCH_QUICK_REQUESTS = 10;
+
+/** Of each feed of a round. */
+const FEED_LINES = 20_000;
+const FEED_QUICK_LINES = 2_000;
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const logProgress = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -78,6 +83,10 @@ async function run(options: Options): Promise<number> {
     return finish(options, await measureSearches(context, { rows: options.largeRows, requests }));
   }
   if (options.bytes) return finish(options, await measureBytes(context, options.storedRows));
+  if (options.feed) {
+    const lines = options.quick ? FEED_QUICK_LINES : FEED_LINES;
+    return finish(options, await measureFeed(context, { lines, rounds: options.rounds, against: options.against }));
+  }
   if (options.endToEnd) {
     const { result, sizes } = await measureEndToEnd(context, options);
     const ratios = endToEndRatios(result, sizes);

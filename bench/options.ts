@@ -13,6 +13,10 @@ export interface Options {
   readonly search: boolean;
   /** Measures what transactions take on the disk. */
   readonly bytes: boolean;
+  /** Measures what a line of the feed costs. */
+  readonly feed: boolean;
+  /** The folder of another clone, whose feed takes turns with this one's; null for none. */
+  readonly against: string | null;
   /** Measures what limits over several processes cost. */
   readonly sharedLimits: boolean;
   /** Measures what traces cost. */
@@ -45,6 +49,8 @@ export const USAGE = `npm run bench -- [options]
   --traces            what traces cost, of 1 % and of all requests
   --processes         what two processes behind one port cost, compared with one
   --bytes             bytes of a transaction on the disk and in the write-ahead log, by table
+  --feed              what a line of the feed costs the server and PostgreSQL, and COPY of the same rows
+  --against <folder>  with --feed: takes turns with the code of another clone
   --rails             what a failed first rail, slow responses and a faulty bank cost
   --list              what a page of the list of transactions costs among 10,000 and 1,000,000
   --search            how long each kind of search of the operator takes among 1,000,000
@@ -62,7 +68,7 @@ export class OptionsError extends Error {}
 export function readOptions(args: readonly string[]): Options | null {
   const values = parse(args);
   if (values.help) return null;
-  const { quick, rails, list, search, bytes, enforce, profile } = values;
+  const { quick, rails, list, search, bytes, feed, enforce, profile } = values;
   return {
     quick,
     endToEnd: values['end-to-end'],
@@ -70,6 +76,8 @@ export function readOptions(args: readonly string[]): Options | null {
     list,
     search,
     bytes,
+    feed,
+    against: values.against ?? null,
     sharedLimits: values['shared-limits'],
     traces: values.traces,
     processes: values.processes,
@@ -99,6 +107,8 @@ function parse(args: readonly string[]) {
         list: flag,
         search: flag,
         bytes: flag,
+        feed: flag,
+        against: value,
         'list-millions': value,
         'shared-limits': flag,
         traces: flag,

@@ -49,7 +49,8 @@ export async function fillByFeed({ database, transactions, signal, onProgress }:
 
 const clientIdOf = (index: number): string => `client-${index % CLIENTS}`;
 
-async function addClients(database: Database): Promise<EndpointKey[]> {
+/** Clients, each with an endpoint that wants the ends of transactions. */
+export async function addClients(database: Database): Promise<EndpointKey[]> {
   const endpoints: EndpointKey[] = [];
   for (let index = 0; index < CLIENTS; index += 1) {
     const clientId = clientIdOf(index);
@@ -74,8 +75,8 @@ function openFeed(database: Database): Feed {
   return createFeed({ transactionUpdater, banks, clientExists: () => true, onApplied() {}, causes: null });
 }
 
-async function feedLines(feed: Feed, index: number, status: 'PROCESS' | 'SUCCESS'): Promise<void> {
-  const lines = Array.from({ length: FEED_LINES }, (_, line) => message(index * FEED_LINES + line, status));
+async function feedLines(feed: Feed, index: number, status: FedStatus): Promise<void> {
+  const lines = Array.from({ length: FEED_LINES }, (_, line) => statusMessage(index * FEED_LINES + line, status));
   const run = feed.open('core');
   await run.readNdjson(
     (async function* () {
@@ -86,7 +87,10 @@ async function feedLines(feed: Feed, index: number, status: 'PROCESS' | 'SUCCESS
   if (inserted + advanced !== FEED_LINES) throw new Error(`a feed was not stored: ${JSON.stringify(run.report)}`);
 }
 
-function message(number: number, status: 'PROCESS' | 'SUCCESS'): string {
+export type FedStatus = 'PROCESS' | 'SUCCESS';
+
+/** The status update of the transaction with this number. */
+export function statusMessage(number: number, status: FedStatus): string {
   // Digits that look random, and are the same in both messages.
   const digits = String((number * 7_919_000_003) % 9_999_999_967).padStart(10, '0');
   const createdMs = START_MS + number * 20;

@@ -64,7 +64,7 @@ export async function makeEmptyDatabase(
   return connectionString;
 }
 
-async function createDatabase(connectionString: string, name: string): Promise<void> {
+export async function createDatabase(connectionString: string, name: string): Promise<void> {
   const client = new pg.Client({ connectionString });
   await client.connect();
   try {

@@ -1,0 +1,214 @@
+import path from 'node:path';
+import pg from 'pg';
+import type { Database } from '../../apps/server/src/postgres/database.ts';
+import type { BenchContext } from '../bench-context.ts';
+import { addClients, type FedStatus, statusMessage } from '../bytes/fill.ts';
+import { createDatabase } from '../database/databases.ts';
+import { cpuMicroseconds } from '../process-stats.ts';
+import { median, type Ratio } from '../ratios.ts';
+import { table, whole } from '../report.ts';
+import { type Code, loadCode, THIS_CODE } from './code.ts';
+
+/** Of what COPY costs PostgreSQL, for the same rows. */
+const COPY_BUDGET = 0.3;
+
+export interface FeedSizes {
+  /** Of each of the two feeds of a round: one creates transactions, one ends them. */
+  readonly lines: number;
+  readonly rounds: number;
+  /** The folder of another clone with its packages; null for none. */
+  readonly against: string | null;
+}
+
+export interface FeedResult {
+  readonly text: string;
+  readonly ratios: readonly Ratio[];
+}
+
+/** Microseconds of CPU for each line. */
+interface Cost {
+  readonly server: number;
+  readonly database: number;
+}
+
+interface Side {
+  readonly title: string;
+  readonly code: Code;
+  readonly connectionString: string;
+  readonly database: Database;
+  readonly backendPid: number;
+  readonly costs: Record<FedStatus, Cost[]>;
+}
+
+/**
+ * Measures what a line of the feed costs this process and PostgreSQL. With the code of another clone, both take turns;
+ * each has its own database.
+ */
+export async function measureFeed(context: BenchContext, { lines, rounds, against }: FeedSizes): Promise<FeedResult> {
+  await using closers = new AsyncDisposableStack();
+  const own = await openSide(context, closers, { title: 'this code', root: THIS_CODE, name: 'feed_own' });
+  const other =
+    against === null
+      ? null
+      : await openSide(context, closers, { title: against, root: path.resolve(against), name: 'feed_other' });
+  const sides = other === null ? [own] : [own, other];
+  const copy = await openCopy(context, closers, own);
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const status of ['PROCESS', 'SUCCESS'] as const) {
+      // The first round warms up. The order changes, so that neither side gains from the other's.
+      for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
+        context.signal.throwIfAborted();
+        const cost = await feedLines(side, { from: round * lines, lines, status });
+        if (round > 0) side.costs[status].push(cost);
+      }
+      const microseconds = await copy.measure(status, lines);
+      if (round > 0) copy.costs[status].push(microseconds);
+    }
+    context.logProgress(`  round ${round} of ${rounds}`);
+  }
+  return report(sides, copy.costs, { lines, rounds });
+}
+
+async function openSide(
+  context: BenchContext,
+  closers: AsyncDisposableStack,
+  { title, root, name }: { readonly title: string; readonly root: string; readonly name: string },
+): Promise<Side> {
+  const code = await loadCode(root, context);
+  await createDatabase(context.postgres.connectionString, name);
+  const connectionString = context.postgres.connectionString.replace('/tiba?', `/${name}?`);
+  await code.migrate(connectionString);
+  const database = code.openDatabase(connectionString);
+  closers.defer(() => database.close());
+  await addClients(database);
+  const [row] = await database.query<{ pid: number }>('select pg_backend_pid() as pid');
+  if (row === undefined) throw new Error('PostgreSQL did not tell its process');
+  return { title, code, connectionString, database, backendPid: row.pid, costs: { PROCESS: [], SUCCESS: [] } };
+}
+
+/** Lines that are passed on together, as a socket does. */
+const LINES_PER_CHUNK = 200;
+
+async function feedLines(
+  { code, database, backendPid }: Side,
+  { from, lines, status }: { readonly from: number; readonly lines: number; readonly status: FedStatus },
+): Promise<Cost> {
+  const chunks: Buffer[] = [];
+  for (let line = 0; line < lines; line += LINES_PER_CHUNK) {
+    const count = Math.min(LINES_PER_CHUNK, lines - line);
+    const messages = Array.from({ length: count }, (_, index) => statusMessage(from + line + index, status));
+    chunks.push(Buffer.from(`${messages.join('\n')}\n`));
+  }
+  const run = code.openFeed(database);
+  const databaseBefore = await cpuMicroseconds(backendPid);
+  const serverBefore = process.cpuUsage();
+  await run.readNdjson(
+    (async function* () {
+      yield* chunks;
+    })(),
+  );
+  const server = process.cpuUsage(serverBefore);
+  const databaseUsed = (await cpuMicroseconds(backendPid)) - databaseBefore;
+  const { inserted, advanced } = run.report;
+  if (inserted + advanced !== lines) throw new Error(`a feed was not stored: ${JSON.stringify(run.report)}`);
+  return { server: (server.user + server.system) / lines, database: databaseUsed / lines };
+}
+
+interface Copy {
+  readonly costs: Record<FedStatus, number[]>;
+  /** Copies the rows that the latest feed of this side has stored; microseconds of PostgreSQL's CPU for each line. */
+  measure(status: FedStatus, lines: number): Promise<number>;
+}
+
+/** The tables with the rows that a feed of each kind has added. */
+const COPIED: Readonly<Record<FedStatus, readonly string[]>> = {
+  PROCESS: ['tiba.status_messages', 'tiba.transactions_in_process'],
+  SUCCESS: ['tiba.status_messages', 'tiba.transactions_final', 'tiba.events', 'tiba.callback_outbox'],
+};
+
+/** A database with the same tables and indexes, and with the same rows from the rounds before. */
+async function openCopy(context: BenchContext, closers: AsyncDisposableStack, own: Side): Promise<Copy> {
+  await createDatabase(context.postgres.connectionString, 'feed_copy');
+  const connectionString = context.postgres.connectionString.replace('/tiba?', '/feed_copy?');
+  await own.code.migrate(connectionString);
+  const [source, target] = await Promise.all([connect(own.connectionString), connect(connectionString)]);
+  closers.defer(async () => void (await Promise.all([source.end(), target.end()])));
+  const database = own.code.openDatabase(connectionString);
+  await addClients(database);
+  await database.close();
+  // The endpoints of the rows are those of the other database.
+  await target.query('alter table tiba.callback_outbox drop constraint callback_outbox_endpoint_fkey');
+  const { rows } = await target.query<{ pid: number; directory: string }>(
+    // PostgreSQL may run as another user, which can write there only.
+    "select pg_backend_pid() as pid, current_setting('data_directory') as directory",
+  );
+  const { pid = Number.NaN, directory = '' } = rows[0] ?? {};
+  /** The database transaction up to which rows were copied. */
+  let copiedUpTo = '0';
+  return {
+    costs: { PROCESS: [], SUCCESS: [] },
+    async measure(status, lines) {
+      let used = 0;
+      for (const [index, name] of COPIED[status].entries()) {
+        const file = path.join(directory, `copied-${index}`);
+        await source.query(`copy (select * from ${name} where xmin::text::bigint > ${copiedUpTo}) to '${file}'`);
+        const before = await cpuMicroseconds(pid);
+        await target.query(`copy ${name} from '${file}'`);
+        used += (await cpuMicroseconds(pid)) - before;
+      }
+      const { rows: now } = await source.query<{ xid: string }>('select pg_current_xact_id()::text as xid');
+      copiedUpTo = now[0]?.xid ?? copiedUpTo;
+      return used / lines;
+    },
+  };
+}
+
+async function connect(connectionString: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString });
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+const TITLES: Readonly<Record<FedStatus, string>> = { PROCESS: 'the first message', SUCCESS: 'the final message' };
+
+function report(
+  sides: readonly Side[],
+  copies: Readonly<Record<FedStatus, readonly number[]>>,
+  { lines, rounds }: Omit<FeedSizes, 'against'>,
+): FeedResult {
+  const statuses = ['PROCESS', 'SUCCESS'] as const;
+  const [own, other] = sides;
+  const medianOf = (side: Side, status: FedStatus, on: keyof Cost): number =>
+    median(side.costs[status].map((cost) => cost[on]));
+  const rows = statuses.flatMap((status) => [
+    ...sides.map((side) => [
+      `${TITLES[status]}: ${side.title}`,
+      medianOf(side, status, 'server').toFixed(1),
+      medianOf(side, status, 'database').toFixed(1),
+    ]),
+    [`${TITLES[status]}: COPY of the same rows`, '', median(copies[status]).toFixed(1)],
+  ]);
+  const ratios: Ratio[] = [];
+  if (own !== undefined && other !== undefined) {
+    for (const on of ['server', 'database'] as const) {
+      for (const status of statuses) {
+        const value = median(
+          own.costs[status].map((cost, round) => cost[on] / (other.costs[status][round]?.[on] ?? Number.NaN)),
+        );
+        ratios.push({ title: `${on} CPU of ${TITLES[status]} / the other code's`, value, budget: null });
+      }
+    }
+  }
+  if (own !== undefined) {
+    const sum = (values: (status: FedStatus) => number): number => values('PROCESS') + values('SUCCESS');
+    const value = sum((status) => median(copies[status])) / sum((status) => medianOf(own, status, 'database'));
+    ratios.push({ title: 'COPY / the feed, database CPU', value, budget: { bound: 'at least', value: COPY_BUDGET } });
+  }
+  const text = [
+    `${whole(lines)} lines in each feed, medians over ${rounds} rounds`,
+    '',
+    table([['CPU µs per line', 'server', 'database'], ...rows]),
+  ].join('\n');
+  return { text, ratios };
+}
