@@ -281,7 +281,6 @@ create table tiba.other_status_updates (
   outcome text not null,
   reason text,
   constraint other_status_updates_outcome_known CHECK ((outcome = ANY (ARRAY['inserted'::text, 'advanced'::text, 'reversed'::text, 'overdue'::text, 'unchanged'::text, 'conflict'::text]))),
-  constraint other_status_updates_transaction_fkey FOREIGN KEY (client_id, transaction_id) REFERENCES tiba.transactions(client_id, transaction_id),
   constraint other_status_updates_pkey PRIMARY KEY (client_id, transaction_id, status_update_id)
 );
 
@@ -370,7 +369,6 @@ create table tiba.status_inquiries (
   attempts integer default 0 not null,
   unknown_since timestamp with time zone,
   review_since timestamp with time zone,
-  constraint status_inquiries_transaction_fkey FOREIGN KEY (client_id, transaction_id) REFERENCES tiba.transactions(client_id, transaction_id),
   constraint status_inquiries_pkey PRIMARY KEY (client_id, transaction_id)
 );
 
@@ -396,22 +394,22 @@ create table tiba.transactions (
   account_number text not null,
   account_name text not null,
   description text not null,
-  created_at timestamp with time zone not null,
-  processed_at timestamp with time zone,
   failure_reason text,
   rendered text not null,
-  version integer default 1 not null,
   rail text,
   rail_reference text collate "C",
-  reversed_at timestamp with time zone,
   source_account_number text,
   service_code text,
   external_id text collate "C",
   bank_reference text collate "C",
+  created_at timestamp with time zone not null,
+  processed_at timestamp with time zone,
+  reversed_at timestamp with time zone,
   expected_by timestamp with time zone not null,
   overdue_since timestamp with time zone,
   inserted_by bigint,
   advanced_by bigint,
+  version integer default 1 not null,
   constraint transactions_amount_positive CHECK ((amount > (0)::numeric)),
   constraint transactions_failure_reason_only_if_failed CHECK (((status = 'FAILED'::text) = (failure_reason IS NOT NULL))),
   constraint transactions_fee_not_negative CHECK ((fee >= (0)::numeric)),
@@ -419,11 +417,18 @@ create table tiba.transactions (
   constraint transactions_rail_with_its_reference CHECK (((rail IS NULL) = (rail_reference IS NULL))),
   constraint transactions_reversed_only_after_success CHECK (((reversed_at IS NULL) OR (status = 'SUCCESS'::text))),
   constraint transactions_status_known CHECK ((status = ANY (ARRAY['PROCESS'::text, 'SUCCESS'::text, 'FAILED'::text]))),
-  constraint transactions_version_positive CHECK ((version > 0)),
-  constraint transactions_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
-  constraint transactions_pkey PRIMARY KEY (transaction_id, client_id),
-  constraint transactions_reference_id_key UNIQUE (reference_id, client_id)
-);
+  constraint transactions_version_positive CHECK ((version > 0))
+) partition by LIST (status);
+
+create table tiba.transactions_final partition of tiba.transactions (
+  constraint transactions_final_pkey PRIMARY KEY (transaction_id, client_id),
+  constraint transactions_final_reference_id_key UNIQUE (reference_id, client_id)
+) FOR VALUES IN ('SUCCESS', 'FAILED');
+
+create table tiba.transactions_in_process partition of tiba.transactions (
+  constraint transactions_in_process_pkey PRIMARY KEY (transaction_id, client_id),
+  constraint transactions_in_process_reference_id_key UNIQUE (reference_id, client_id)
+) FOR VALUES IN ('PROCESS');
 
 CREATE INDEX account_checks_account ON tiba.account_checks USING btree (account_hash, client_id, checked_at, check_id);
 
@@ -471,25 +476,47 @@ CREATE INDEX status_inquiries_review_since ON tiba.status_inquiries USING btree 
 
 CREATE INDEX status_messages_received_at ON tiba.status_messages USING btree (received_at);
 
-CREATE INDEX transactions_account_number ON tiba.transactions USING btree (account_number, client_id, created_at, transaction_id);
+CREATE INDEX transactions_account_number ON ONLY tiba.transactions USING btree (account_number, client_id, created_at);
 
-CREATE INDEX transactions_bank_reference ON tiba.transactions USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
+CREATE INDEX transactions_bank_reference ON ONLY tiba.transactions USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
-CREATE INDEX transactions_created_at ON tiba.transactions USING btree (client_id, status, created_at, transaction_id);
+CREATE INDEX transactions_created_at ON tiba.transactions_in_process USING btree (client_id, created_at, transaction_id);
 
-CREATE INDEX transactions_created_at_amount ON tiba.transactions USING btree (created_at, amount);
+CREATE INDEX transactions_created_at_amount ON ONLY tiba.transactions USING btree (created_at, amount);
 
-CREATE INDEX transactions_expected_by ON tiba.transactions USING btree (expected_by) WHERE ((status = 'PROCESS'::text) AND (overdue_since IS NULL));
+CREATE INDEX transactions_expected_by ON tiba.transactions_in_process USING btree (expected_by) WHERE (overdue_since IS NULL);
 
-CREATE INDEX transactions_external_id ON tiba.transactions USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
+CREATE INDEX transactions_external_id ON ONLY tiba.transactions USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
 
-CREATE INDEX transactions_overdue ON tiba.transactions USING btree (client_id, created_at, transaction_id) WHERE ((status = 'PROCESS'::text) AND (overdue_since IS NOT NULL));
+CREATE INDEX transactions_final_account_number_client_id_created_at_idx ON tiba.transactions_final USING btree (account_number, client_id, created_at);
 
-CREATE INDEX transactions_overdue_since ON tiba.transactions USING btree (overdue_since) WHERE ((status = 'PROCESS'::text) AND (overdue_since IS NOT NULL));
+CREATE INDEX transactions_final_bank_reference_idx ON tiba.transactions_final USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
-CREATE INDEX transactions_processed_at ON tiba.transactions USING btree (client_id, processed_at, transaction_id) WHERE (processed_at IS NOT NULL);
+CREATE INDEX transactions_final_created_at ON tiba.transactions_final USING btree (client_id, "left"(status, 1), created_at, transaction_id);
 
-CREATE INDEX transactions_rail_reference ON tiba.transactions USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
+CREATE INDEX transactions_final_created_at_amount_idx ON tiba.transactions_final USING btree (created_at, amount);
+
+CREATE INDEX transactions_final_external_id_client_id_created_at_idx ON tiba.transactions_final USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
+
+CREATE INDEX transactions_final_rail_reference_idx ON tiba.transactions_final USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
+
+CREATE INDEX transactions_in_process_account_number_client_id_created_at_idx ON tiba.transactions_in_process USING btree (account_number, client_id, created_at);
+
+CREATE INDEX transactions_in_process_bank_reference_idx ON tiba.transactions_in_process USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
+
+CREATE INDEX transactions_in_process_created_at_amount_idx ON tiba.transactions_in_process USING btree (created_at, amount);
+
+CREATE INDEX transactions_in_process_external_id_client_id_created_at_idx ON tiba.transactions_in_process USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
+
+CREATE INDEX transactions_in_process_rail_reference_idx ON tiba.transactions_in_process USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
+
+CREATE INDEX transactions_overdue ON tiba.transactions_in_process USING btree (client_id, created_at, transaction_id) WHERE (overdue_since IS NOT NULL);
+
+CREATE INDEX transactions_overdue_since ON tiba.transactions_in_process USING btree (overdue_since) WHERE (overdue_since IS NOT NULL);
+
+CREATE INDEX transactions_processed_at ON tiba.transactions_final USING btree (client_id, processed_at, transaction_id);
+
+CREATE INDEX transactions_rail_reference ON ONLY tiba.transactions USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
 
 CREATE OR REPLACE FUNCTION tiba.append_operator_action()
  RETURNS trigger

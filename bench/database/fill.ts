@@ -46,7 +46,7 @@ insert into tiba.transactions
    account_name, description, created_at, processed_at, failure_reason, version, expected_by, rendered)
 select client_id, replace(transaction_id, $5, digits), replace(reference_id, $5, digits), status, amount, fee, currency,
        bank_code, bank_name, replace(account_number, $5, digits), account_name, replace(description, $5, digits),
-       created_at, processed_at, failure_reason, version, expected_by, replace(rendered, $5, digits)
+       created_at, processed_at, failure_reason, version, expected_by, rendered
   from generate_series($1::bigint, $2::bigint) as number
   cross join lateral lpad(number::text, $6::integer, '0') as digits
   join json_to_recordset($3::json) as prototype (

@@ -1,5 +1,6 @@
 import { publishedReason } from '../../apps/server/src/domain/failure-reason.ts';
-import { type Transaction, transactionJson } from '../../apps/server/src/domain/transaction.ts';
+import type { Transaction } from '../../apps/server/src/domain/transaction.ts';
+import { renderedColumn } from '../../apps/server/src/postgres/rendered-transactions.ts';
 import { NUMBER } from '../load/load.ts';
 
 /** The client that owns every transaction and sends the requests. */
@@ -58,7 +59,7 @@ const PROTOTYPES: readonly Transaction[] = [
   },
 ];
 
-/** As rows for fill.ts, with the response rendered by the service's own function. */
+/** As rows for fill.ts, with what the service's own function renders. */
 export const prototypeRows = (): Record<string, unknown>[] =>
   PROTOTYPES.map((transaction, index) => ({
     ordinal: index,
@@ -79,5 +80,5 @@ export const prototypeRows = (): Record<string, unknown>[] =>
     failure_reason: transaction.failureReason,
     version: transaction.version,
     expected_by: transaction.expectedBy,
-    rendered: transactionJson(transaction),
+    rendered: renderedColumn(transaction),
   }));

@@ -24,11 +24,8 @@ insert into tiba.transactions
 select $4, transaction_id, reference_id, status, amount, 2500, 'IDR', bank_code, 'Bank ' || bank_code, account_number,
        'BUDI SANTOSO', 'Refund', created_at, processed_at, failure_reason, 1, '2099-11-21T05:02:26Z',
        case when status = 'PROCESS' and age > ${LATEST / 5} then created_at + interval '30 minutes' end,
-       json_build_object(
-         'transaction_id', transaction_id, 'reference_id', reference_id, 'status', status, 'amount', amount,
-         'fee', 2500.00, 'total_amount', amount + 2500.00, 'bank_code', bank_code, 'bank_name', 'Bank ' || bank_code,
-         'account_number', account_number, 'account_name', 'BUDI SANTOSO', 'description', 'Refund',
-         'created_at', created_at, 'processed_at', processed_at, 'failure_reason', failure_reason)::text
+       concat_ws(E'\\x02', amount, '2500.00', amount + 2500.00, to_json(created_at) #>> '{}',
+                 coalesce(to_json(processed_at) #>> '{}', ''))
   from generate_series($1::bigint, $2::bigint) as number
   cross join lateral (select $3::bigint - number as age) as by_age
   cross join lateral (select

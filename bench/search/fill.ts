@@ -51,7 +51,7 @@ select 'client-' || number % ${CLIENTS}, 'TB' || lpad(number::text, 12, '0'), 'I
        case when status <> 'PROCESS' then created_at + interval '5 seconds' end,
        case when status = 'FAILED' then 'ACCOUNT_BLOCKED: The account is blocked' end, 1, '2099-11-21T05:02:26Z',
        case when status = 'PROCESS' then created_at + interval '30 minutes' end, 'bank',
-       'P' || lpad(number::text, 14, '0'), 'BCA' || lpad(number::text, 14, '0'), rpad('{}', 400)
+       'P' || lpad(number::text, 14, '0'), 'BCA' || lpad(number::text, 14, '0'), rpad('', 80, 'x')
   from generate_series($1::bigint, $2::bigint) as number
   cross join lateral (select
     case when number % 10000 = 7 then 'PROCESS' when number % 20 = 3 then 'FAILED' else 'SUCCESS' end as status,

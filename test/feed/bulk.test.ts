@@ -11,6 +11,7 @@ import pg from 'pg';
 import { findRunningPostgres } from '../../apps/server/src/embedded-postgres/embedded-postgres.ts';
 import { findPostmaster } from '../../apps/server/src/embedded-postgres/postmaster.ts';
 import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
+import { parsePrinted, printed } from '../../apps/server/src/postgres/rendered-transactions.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Sandbox, startSandbox } from '../support/sandbox.ts';
 import { statusUpdate } from '../support/service.ts';
@@ -122,7 +123,7 @@ suite('a feed of many lines', () => {
     assert.equal(rows.length, all);
     for (const row of rows) {
       assert.equal(row.status, finalStatus(row.transaction_id));
-      assert.match(row.rendered, new RegExp(`"status":"${row.status}"`));
+      assert.match(parsePrinted(row.printed).json, new RegExp(`"status":"${row.status}".*"processed_at":"`));
     }
   });
 });
@@ -194,7 +195,7 @@ function* chunksOf(lines: Iterable<string>): Generator<string> {
 interface StoredRow {
   readonly transaction_id: string;
   readonly status: string;
-  readonly rendered: string;
+  readonly printed: string;
 }
 
 /** The transactions of the second feed, read directly from the database. */
@@ -205,7 +206,8 @@ async function stored(dataDirectory: string): Promise<StoredRow[]> {
   await client.connect();
   try {
     const { rows } = await client.query<StoredRow>(
-      `select transaction_id, status, rendered from tiba.transactions where transaction_id ~ '^TK' order by 1`,
+      `select transaction_id, status, ${printed('t')} as printed
+         from tiba.transactions t where transaction_id ~ '^TK' order by 1`,
     );
     return rows;
   } finally {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
+import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
@@ -27,14 +28,17 @@ const insert = (id: string) =>
        account_name, description, created_at, processed_at, failure_reason, rendered, version, rail, rail_reference,
        reversed_at, expected_by, overdue_since)
      select client_id, $1, $2, status, amount, fee, currency, bank_code, bank_name, account_number, account_name,
-            description, created_at, processed_at, failure_reason, replace(rendered, 'TT0000000000', $1), version, rail,
-            rail_reference, reversed_at, expected_by, overdue_since
+            description, created_at, processed_at, failure_reason, rendered, version, rail, rail_reference,
+            reversed_at, expected_by, overdue_since
        from tiba.transactions where transaction_id = 'TT0000000000'`,
     [id, `ref ${id}`],
   );
 
 const firstUpdate = (id: string, changes: Record<string, unknown> = {}) =>
   statusUpdate({ transaction_id: id, reference_id: `ref ${id}`, ...changes });
+
+const end = (id: string) =>
+  rival.query("update tiba.transactions set status = 'SUCCESS', processed_at = now() where transaction_id = $1", [id]);
 
 const untilFeedIsBlocked = (): Promise<void> =>
   eventually('the feed is blocked by the other', async () => {
@@ -73,8 +77,8 @@ suite('a feed that meets a concurrent feed of the same transactions', () => {
     await service.feed(firstUpdate('TT0000000003'));
     await rival.query('begin');
     await rival.query(
-      `update tiba.transactions set status = 'FAILED', processed_at = now(), failure_reason = 'closed',
-              rendered = replace(rendered, 'PROCESS', 'FAILED') where transaction_id = 'TT0000000003'`,
+      `update tiba.transactions set status = 'FAILED', processed_at = now(), failure_reason = 'closed'
+        where transaction_id = 'TT0000000003'`,
     );
     const feeding = service.feed([firstUpdate('TT0000000003', { status: 'SUCCESS' })]);
     await untilFeedIsBlocked();
@@ -97,6 +101,35 @@ suite('a feed that meets a concurrent feed of the same transactions', () => {
     assert.deepEqual(
       conflicts.map(({ reason }) => reason),
       ['reference_id belongs to the transaction TT0000000004'],
+    );
+  });
+
+  // A final transaction is in another table, with keys of its own.
+  test('that also ended the transaction finds it, and does not create it again', async () => {
+    await rival.query('begin');
+    await insert('TT0000000008');
+    await end('TT0000000008');
+    const feeding = service.feed([firstUpdate('TT0000000008'), firstUpdate('TT0000000008', { status: 'SUCCESS' })]);
+    await untilFeedIsBlocked();
+    await rival.query('commit');
+    assert.deepEqual(reportOf(await feeding), only({ unchanged: 2 }));
+    const { rowCount } = await rival.query(
+      "select from tiba.transactions where transaction_id = 'TT0000000008' or reference_id = 'ref TT0000000008'",
+    );
+    assert.equal(rowCount, 1);
+  });
+
+  test('that took the reference and ended its transaction reports the transaction that has it', async () => {
+    await rival.query('begin');
+    await insert('TT0000000009');
+    await end('TT0000000009');
+    const feeding = service.feed([firstUpdate('TT0000000010', { reference_id: 'ref TT0000000009' })]);
+    await untilFeedIsBlocked();
+    await rival.query('commit');
+    const { conflicts } = reportOf(await feeding);
+    assert.deepEqual(
+      conflicts.map(({ reason }) => reason),
+      ['reference_id belongs to the transaction TT0000000009'],
     );
   });
 
@@ -123,6 +156,31 @@ suite('a feed that meets a concurrent feed of the same transactions', () => {
       await rival.query('rollback');
     }
   });
+});
+
+test('concurrent feeds that create and end the same transactions store each of them once', async () => {
+  const ids = Array.from({ length: 40 }, (_, index) => `TV${String(index).padStart(10, '0')}`);
+  const feeds = Array.from({ length: 12 }, (_, feed) => {
+    const rotated = [...ids.slice(feed * 3), ...ids.slice(0, feed * 3)];
+    const statuses = feed % 3 === 0 ? ['PROCESS', 'SUCCESS'] : ['SUCCESS'];
+    return rotated.flatMap((id) => statuses.map((status) => JSON.stringify(firstUpdate(id, { status })))).join('\n');
+  });
+  const reports = (await Promise.all(feeds.map((lines) => service.feed(lines)))).map(reportOf);
+  const sum = (count: (report: FeedReport) => number) => reports.reduce((total, each) => total + count(each), 0);
+  assert.equal(
+    sum(({ inserted }) => inserted),
+    ids.length,
+  );
+  assert.equal(
+    sum(({ conflicts, rejected }) => conflicts.length + rejected.length),
+    0,
+  );
+  const rows = await service.app.database.query<{ status: string; transactions: number; events: number }>(
+    `select status, count(*)::int as transactions,
+            (select count(*)::int from tiba.events where starts_with(subject_id, 'TV')) as events
+       from tiba.transactions where starts_with(transaction_id, 'TV') group by status`,
+  );
+  assert.deepEqual(rows, [{ status: 'SUCCESS', transactions: ids.length, events: ids.length }]);
 });
 
 test('concurrent feeds of the same transactions store each transaction once and count each update once', async () => {

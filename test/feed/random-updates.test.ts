@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
+import { parsePrinted, printed } from '../../apps/server/src/postgres/rendered-transactions.ts';
 import { startTestService, statusUpdate, type TestClient, type TestService } from '../support/service.ts';
 import { post, reportOf } from './harness.ts';
 
@@ -104,7 +105,8 @@ interface StoredTransaction extends Record<string, unknown> {
   readonly transaction_id: string;
   readonly status: string;
   readonly processed_at: Date | null;
-  readonly rendered: string;
+  /** As `printed` selects it. */
+  readonly printed: string;
   /** The same JSON as PostgreSQL renders it from the typed columns. */
   readonly typed: Record<string, string | null>;
   readonly amount: string;
@@ -113,7 +115,7 @@ interface StoredTransaction extends Record<string, unknown> {
 
 const storedTransactions = (): Promise<StoredTransaction[]> =>
   service.app.database.query<StoredTransaction>(
-    `select transaction_id, status, processed_at, rendered, amount::text, fee::text,
+    `select transaction_id, status, processed_at, ${printed('t')} as printed, amount::text, fee::text,
             json_build_object('transaction_id', transaction_id, 'reference_id', reference_id, 'status', status,
               'amount', amount::text, 'fee', fee::text, 'total_amount', (amount + fee)::text, 'bank_code', bank_code,
               'bank_name', bank_name, 'account_number', account_number, 'account_name', account_name,
@@ -121,7 +123,7 @@ const storedTransactions = (): Promise<StoredTransaction[]> =>
               'created_at', to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
               'processed_at', to_char(processed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
               'failure_reason', failure_reason) as typed
-       from tiba.transactions where transaction_id = any($1)`,
+       from tiba.transactions t where transaction_id = any($1)`,
     [TRANSACTIONS.map((_, transaction) => idOf(transaction))],
   );
 
@@ -159,15 +161,16 @@ async function assertConsistent(
     'every update was recorded',
   );
 
-  for (const { transaction_id, status, rendered, typed, amount, fee } of stored) {
+  for (const { transaction_id, status, printed: text, typed, amount, fee } of stored) {
+    const { json } = parsePrinted(text);
     assert.equal(status === 'PROCESS', !finals.has(transaction_id), 'a final status that was seen has not changed');
-    assert.equal(withNumbersAsStrings(rendered), JSON.stringify(typed), 'the rendered JSON agrees with the columns');
-    const total = /"total_amount":(\d+)\.(\d\d),/.exec(rendered);
+    assert.equal(withNumbersAsStrings(json), JSON.stringify(typed), 'the rendered JSON agrees with the columns');
+    const total = /"total_amount":(\d+)\.(\d\d),/.exec(json);
     const hundredths = (text: string): bigint => BigInt(text.replace('.', ''));
     assert.equal(BigInt(`${total?.[1]}${total?.[2]}`), hundredths(amount) + hundredths(fee));
   }
 }
 
-/** The rendered JSON with its numbers as strings. */
-const withNumbersAsStrings = (rendered: string): string =>
-  rendered.replace(/"(amount|fee|total_amount)":([0-9.]+)/g, '"$1":"$2"');
+/** JSON of a transaction with its numbers as strings. */
+const withNumbersAsStrings = (json: string): string =>
+  json.replace(/"(amount|fee|total_amount)":([0-9.]+)/g, '"$1":"$2"');

@@ -102,8 +102,8 @@ test('one export of a client may run at a time, and two of all; a third has to w
   await service.app.database.query(
     `insert into tiba.transactions (client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code,
        bank_name, account_number, account_name, description, created_at, processed_at, rendered, expected_by)
-     select client, 'TB' || lpad(n::text, 10, '0'), 'r' || n, 'SUCCESS', 1, 0, 'IDR', '014', 'x', '12345', 'x', 'x',
-            now(), now(), '{"description":"' || repeat('x', 20000) || '"}', now()
+     select client, 'TB' || lpad(n::text, 10, '0'), 'r' || n, 'SUCCESS', 1, 0, 'IDR', '014', 'x', '12345', 'x',
+            repeat('x', 20000), now(), now(), repeat(E'1\\x02', 4), now()
        from generate_series(1, $1::int) as n, unnest(array['greedy', 'greedy-too']) as client`,
     [LARGE],
   );

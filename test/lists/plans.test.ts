@@ -15,25 +15,10 @@ let database: TestDatabase;
 let service: TestService;
 let client: pg.Client;
 
-/** The transactions of a client: one in a thousand is in PROCESS. */
-/** A test service holds answers against the API description, so they are complete. */
-const RENDERED = JSON.stringify({
-  transaction_id: 'TB0000000001',
-  reference_id: 'r',
-  status: 'SUCCESS',
-  amount: 1,
-  fee: 0,
-  total_amount: 1,
-  bank_code: '014',
-  bank_name: 'x',
-  account_number: '0000000001',
-  account_name: 'x',
-  description: 'x',
-  created_at: '2026-11-01T00:00:00.000Z',
-  processed_at: '2026-11-01T00:00:00.000Z',
-  failure_reason: null,
-});
+/** A test service holds answers against the API description, so it is complete. */
+const RENDERED = ['1', '0', '1', '2026-11-01T00:00:00.000Z', '2026-11-01T00:00:00.000Z'].join('\u0002');
 
+/** The transactions of a client: one in a thousand is in PROCESS. */
 const fill = (clientId: string, rows: number): Promise<unknown> =>
   client.query(
     `insert into tiba.transactions (client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code,
@@ -86,7 +71,8 @@ test('no page reads many more transactions than it has, also of a client that Po
   // A connection reports its statistics at the latest when it ends.
   await service.app.close();
   const { rows } = await client.query<{ read: number }>(
-    "select (seq_tup_read + idx_tup_fetch)::integer as read from pg_stat_user_tables where relname = 'transactions'",
+    `select sum(seq_tup_read + idx_tup_fetch)::integer as read from pg_stat_user_tables
+      where relname in ('transactions_in_process', 'transactions_final')`,
   );
   const read = rows[0]?.read ?? Number.NaN;
   assert.ok(read < listed * 5, `${read} rows were read for ${listed} transactions`);

@@ -36,7 +36,7 @@ before(async () => {
        bank_name, account_number, account_name, description, created_at, processed_at, rendered, expected_by,
        overdue_since, rail, rail_reference, bank_reference, external_id)
      select 'client-' || n % $2 + 1, 'TB' || lpad(n::text, 10, '0'), 'r' || n, status, n % 500 + 1, 0, 'IDR', '014',
-            'x', lpad((n % 3000)::text, 10, '0'), 'x', 'x', at, case when status <> 'PROCESS' then at end, '{}',
+            'x', lpad((n % 3000)::text, 10, '0'), 'x', 'x', at, case when status <> 'PROCESS' then at end, '',
             '2099-01-01', case when n % 2000 = 0 then at end, 'bank', 'rail' || n, 'bank' || n, 'ext' || n
        from generate_series(1, $1::integer) as n
       cross join lateral (select timestamptz '2026-11-01' + n * interval '30 seconds' as at,
@@ -127,7 +127,7 @@ for (const [key, filter, found] of SEARCHES) {
           [...values],
         );
         const nodes = nodesOf(rows[0]?.['QUERY PLAN'][0].Plan ?? assert.fail('no plan'));
-        const scans = nodes.filter((node) => node['Relation Name'] === 'transactions');
+        const scans = nodes.filter((node) => node['Relation Name']?.startsWith('transactions_'));
         assert.ok(scans.length > 0, title);
         let read = 0;
         for (const scan of scans) {

@@ -41,7 +41,8 @@ async function lookUp(times: number): Promise<void> {
 async function rowsRead(client: pg.Client): Promise<{ whole: number; indexed: number }> {
   const { rows } = await client.query<{ whole: number; indexed: number }>(
     `select sum(seq_tup_read)::integer as whole, sum(idx_tup_fetch)::integer as indexed
-       from pg_stat_user_tables where relname in ('transactions', 'status_messages', 'other_status_updates')`,
+       from pg_stat_user_tables where relname in
+              ('transactions_in_process', 'transactions_final', 'status_messages', 'other_status_updates')`,
   );
   return rows[0] ?? { whole: 0, indexed: 0 };
 }

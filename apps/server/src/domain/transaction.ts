@@ -115,18 +115,45 @@ export const FEED_FIELD_NAMES = {
 /**
  * A transaction as JSON text: the fields of docs/contract.md 2.2, all of them, in that order. Amounts are JSON numbers
  * printed from the exact decimal, which is why this returns text and not an object for JSON.stringify.
- *
- * The text is rendered when the transaction changes and stored beside it, so that a status check costs no rendering.
  */
-export function transactionJson(transaction: Transaction): string {
-  const { amount, fee } = transaction;
-  const text = (value: string | null): string => JSON.stringify(value);
+export const transactionJson = (transaction: Transaction): string =>
+  printedTransactionJson(
+    [
+      transaction.transactionId,
+      transaction.referenceId,
+      transaction.status,
+      transaction.bankCode,
+      transaction.bankName,
+      transaction.accountNumber,
+      transaction.accountName,
+      transaction.description,
+      transaction.failureReason ?? '',
+      transaction.amount,
+      transaction.fee,
+      addMoney(transaction.amount, transaction.fee),
+      transaction.createdAt,
+      transaction.processedAt ?? '',
+    ],
+    0,
+    false,
+  );
+
+/**
+ * The same, from the texts of a transaction in the order above, from `start` on; an empty text where there is no time
+ * or reason. `isPlain`: no text has anything to escape. Status checks run this for each transaction.
+ */
+export function printedTransactionJson(texts: readonly string[], start: number, isPlain: boolean): string {
+  const at = (position: number): string => texts[start + position] ?? '';
+  const text = isPlain ? quoted : escaped;
   return (
-    `{"transaction_id":${text(transaction.transactionId)},"reference_id":${text(transaction.referenceId)}` +
-    `,"status":"${transaction.status}","amount":${amount},"fee":${fee},"total_amount":${addMoney(amount, fee)}` +
-    `,"bank_code":${text(transaction.bankCode)},"bank_name":${text(transaction.bankName)}` +
-    `,"account_number":${text(transaction.accountNumber)},"account_name":${text(transaction.accountName)}` +
-    `,"description":${text(transaction.description)},"created_at":${text(transaction.createdAt)}` +
-    `,"processed_at":${text(transaction.processedAt)},"failure_reason":${text(transaction.failureReason)}}`
+    `{"transaction_id":${text(at(0))},"reference_id":${text(at(1))},"status":"${at(2)}"` +
+    `,"amount":${at(9)},"fee":${at(10)},"total_amount":${at(11)}` +
+    `,"bank_code":${text(at(3))},"bank_name":${text(at(4))},"account_number":${text(at(5))}` +
+    `,"account_name":${text(at(6))},"description":${text(at(7))}` +
+    `,"created_at":${text(at(12))},"processed_at":${at(13) === '' ? 'null' : text(at(13))}` +
+    `,"failure_reason":${at(8) === '' ? 'null' : text(at(8))}}`
   );
 }
+
+const quoted = (text: string): string => `"${text}"`;
+const escaped = (text: string): string => JSON.stringify(text);

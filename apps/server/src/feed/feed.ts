@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { parse, stringify } from 'lossless-json';
+import { stringify } from 'lossless-json';
 import type { BankDirectory } from '../domain/bank.ts';
+import { parseExactJson } from '../lib/exact-json.ts';
 import { ndjsonLines } from '../lib/ndjson.ts';
 import type { Causes, Span } from '../observability/tracing/tracing.ts';
 import type { AppliedUpdate, ReceivedUpdate } from '../transactions/decide.ts';
@@ -76,7 +77,7 @@ export function createFeed(dependencies: FeedDependencies): Feed {
             }
             await batches.add(line, () => {
               const raw = decode(utf8, bytes);
-              return { raw, value: parse(raw) };
+              return { raw, value: parseExactJson(raw) };
             });
           }
           await batches.finish();

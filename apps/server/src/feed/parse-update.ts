@@ -134,8 +134,15 @@ function plainText(lengthMin: number, lengthMax: number): Reader {
   const read = matching(accepts, `a string of ${lengthMin} to ${lengthMax} characters without control characters`);
   // Names arrive composed or decomposed, depending on the machine that wrote them. They are stored composed, and
   // without bidirectional controls. Those are not rejected: a status must not be lost over an invisible character.
-  return (value, field) => withoutBidiControls(read(value, field)).normalize('NFC');
+  const readAny: Reader = (value, field) => withoutBidiControls(read(value, field)).normalize('NFC');
+  // Nearly every text is printable ASCII, which is composed and has no controls.
+  return (value, field) =>
+    typeof value === 'string' && value.length >= lengthMin && value.length <= lengthMax && PRINTABLE_ASCII.test(value)
+      ? value
+      : readAny(value, field);
 }
+
+const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 
 const readReasonText = plainText(1, 500);
 

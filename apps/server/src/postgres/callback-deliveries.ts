@@ -3,6 +3,7 @@ import type { SealedEndpoint } from './callback-endpoints.ts';
 import type { Database } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
 import { EVENT_DATA } from './events.ts';
+import { eventDataJson } from './rendered-transactions.ts';
 
 /** A delivery that only this process may send until the lease ends. */
 export interface ClaimedDelivery {
@@ -59,7 +60,7 @@ export async function claimDeliveries(
     version: row.version,
     kind: row.kind,
     occurredAt: row.occurred_at.toISOString(),
-    data: row.data,
+    data: eventDataJson(row.data),
     endpoint,
   }));
 }

@@ -19,10 +19,10 @@ const DEADLINES_MS = {
 
 /**
  * A connection caches the plans of prepared statements and foreign keys. A plan that was made while a table was small
- * and analyzed scans the whole table, and continues to do so while the table grows. Every statement here can use an
- * index.
+ * and analyzed scans the whole table or a whole index, and continues to do so while the table grows. Every statement
+ * here can look rows up by an index.
  */
-const NO_SEQUENTIAL_SCANS = '-c enable_seqscan=off';
+const LOOK_UPS_ONLY = '-c enable_seqscan=off -c enable_mergejoin=off';
 
 /** A table row, by column name. */
 export type Row = Record<string, unknown>;
@@ -32,13 +32,15 @@ export type Row = Record<string, unknown>;
 export type Query = <R extends Row>(
   sql: string,
   values?: readonly unknown[],
+  name?: string,
 ) => Promise<{ rows: R[]; rowCount: number | null }>;
 
 export interface Database {
   /** Runs one statement. With a `name` it is a prepared statement: parsed and planned once per connection. */
   query<R extends Row>(sql: string, values?: readonly unknown[], name?: string): Promise<R[]>;
   /**
-   * Commits all statements of `work`, or none. `work` must not wait for the network: it holds a connection and locks.
+   * Commits all statements of `work`, or none; statements may have names, too. `work` must not wait for the network: it
+   * holds a connection and locks.
    */
   transaction<T>(work: (query: Query) => Promise<T>, options?: { timeoutMs?: number }): Promise<T>;
   /** The connections of the pool, and the queries that wait for one. */
@@ -84,7 +86,7 @@ export function openDatabase({ connection, connectionsMax, log }: DatabaseOption
       max: connectionsMax,
       stream: sockets.stream,
       application_name: 'tiba',
-      options: [connection.options ?? '', NO_SEQUENTIAL_SCANS].join(' '),
+      options: [connection.options ?? '', LOOK_UPS_ONLY].join(' '),
       idle_in_transaction_session_timeout: 10_000,
       keepAlive: true,
       allowExitOnIdle: false,
@@ -145,9 +147,9 @@ async function inTransaction<T>(
   work: (query: Query) => Promise<T>,
   timeoutMs: number,
 ): Promise<T> {
-  const query: Query = <R extends Row>(text: string, values: readonly unknown[] = []) =>
+  const query: Query = <R extends Row>(text: string, values: readonly unknown[] = [], name?: string) =>
     // pg supports `query_timeout` per query, although its types do not declare it.
-    client.query<R>({ text, values: values as unknown[], query_timeout: timeoutMs } as pg.QueryConfig);
+    client.query<R>({ text, values: values as unknown[], name, query_timeout: timeoutMs } as pg.QueryConfig);
   try {
     await query('begin');
     const result = await work(query);

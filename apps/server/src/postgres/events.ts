@@ -2,6 +2,7 @@ import type { EventKind } from '../domain/event.ts';
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database, Query } from './database.ts';
 import { selectDeliveryJobs } from './delivery-jobs.ts';
+import { eventDataJson, printed } from './rendered-transactions.ts';
 import type { TransactionKey } from './transactions.ts';
 
 /** An event without its number in the client's sequence. */
@@ -42,7 +43,7 @@ export async function insertEvents(query: Query, events: readonly NewEvent[]): P
     occurred_at: each.occurredAt,
     data: each.data,
   }));
-  await query(INSERT_SQL, toColumnParameters(COLUMNS, rows));
+  await query(INSERT_SQL, toColumnParameters(COLUMNS, rows), 'insert-events');
 }
 
 const INSERT_SQL = `
@@ -72,17 +73,20 @@ with input as (
 ${selectDeliveryJobs('(select distinct client_id, endpoint_id from inserted_deliveries) as due')}`;
 
 /**
- * SQL for what the subject of an event `v` looked like after it. An event of a transaction has it only when the
- * transaction looks different now.
+ * SQL for what the subject of an event `v` looked like after it; read it with `eventDataJson`. An event of a
+ * transaction has it only when the transaction looks different now.
  */
-export const EVENT_DATA = `coalesce(v.data, (select t.rendered from tiba.transactions t
-                                        where t.client_id = v.client_id and t.transaction_id = v.subject_id))`;
+export const EVENT_DATA = `coalesce(v.data,
+            (select ${printed('t')} from tiba.transactions_final t
+              where t.client_id = v.client_id and t.transaction_id = v.subject_id),
+            (select ${printed('t')} from tiba.transactions_in_process t
+              where t.client_id = v.client_id and t.transaction_id = v.subject_id))`;
 
 /** Stores with the earlier events of these transactions what they look like now. Call it before they change. */
 export async function keepEventData(query: Query, keys: readonly TransactionKey[]): Promise<void> {
   if (keys.length === 0) return;
   await query(
-    `update tiba.events v set data = t.rendered
+    `update tiba.events v set data = ${printed('t')}
        from unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
        join tiba.transactions t
          on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C"
@@ -113,7 +117,7 @@ export async function listEvents(
     version: row.version,
     kind: row.kind,
     occurredAt: row.occurred_at.toISOString(),
-    data: row.data,
+    data: eventDataJson(row.data),
   }));
 }
 

@@ -1,5 +1,6 @@
 import type { Status } from '../domain/transaction.ts';
 import type { Database } from './database.ts';
+import { parsePrinted, printed } from './rendered-transactions.ts';
 
 /** A transaction as SNAP's transaction status inquiry (service 36) shows it. */
 export interface SnapTransaction {
@@ -37,15 +38,15 @@ const SELECTED = `transaction_id as "transactionId", reference_id as "referenceI
   bank_code as "bankCode", account_number as "accountNumber", created_at as "createdAt",
   failure_reason as "failureReason", reversed_at is not null as "isReversed", rail,
   source_account_number as "sourceAccountNumber", service_code as "serviceCode", external_id as "externalId",
-  bank_reference as "bankReference", rendered`;
+  bank_reference as "bankReference", ${printed('t')} as rendered`;
 
 // One index probe for each key. An X-EXTERNAL-ID is unique in a day only: the newest transaction with it counts.
 const SQL = `
-select ${SELECTED} from tiba.transactions where client_id = $1 and reference_id = $2
+select ${SELECTED} from tiba.transactions t where client_id = $1 and reference_id = $2
 union all
-select ${SELECTED} from tiba.transactions where client_id = $1 and transaction_id = $3
+select ${SELECTED} from tiba.transactions t where client_id = $1 and transaction_id = $3
 union all
-(select ${SELECTED} from tiba.transactions
+(select ${SELECTED} from tiba.transactions t
   where client_id = $1 and external_id = $4
     and ($5::timestamptz is null
          or (created_at at time zone 'Asia/Jakarta')::date = ($5::timestamptz at time zone 'Asia/Jakarta')::date)
@@ -61,5 +62,7 @@ export async function findSnapTransactions(
 ): Promise<SnapTransaction[]> {
   const values = [clientId, referenceId, transactionId, externalId, createdOn];
   const rows = await database.query<SnapTransactionRow>(SQL, values, 'snap-transactions');
-  return [...new Map(rows.map((row) => [row.transactionId, row])).values()];
+  return [
+    ...new Map(rows.map((row) => [row.transactionId, { ...row, rendered: parsePrinted(row.rendered).json }])).values(),
+  ];
 }

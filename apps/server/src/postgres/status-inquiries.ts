@@ -21,6 +21,7 @@ export async function beginStatusInquiries(
       transactions.map(({ rail }) => rail),
       delayMs,
     ],
+    'begin-status-inquiries',
   );
 }
 
@@ -32,6 +33,7 @@ export async function endStatusInquiries(query: Query, keys: readonly Transactio
       using unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
       where i.client_id = k.client_id collate "C" and i.transaction_id = k.transaction_id collate "C"`,
     [keys.map((key) => key.clientId), keys.map((key) => key.transactionId)],
+    'end-status-inquiries',
   );
 }
 

@@ -41,6 +41,7 @@ export async function insertStatusMessages(query: Query, updates: readonly Statu
       rows.map(({ source }) => source),
       rows.map(({ messages }) => compressMessages(messages)),
     ],
+    'insert-status-messages',
   );
   const firstIds = inserted.map(({ id }) => Number(id)).sort((one, other) => one - other);
   const ids = Array.from(updates, () => Number.NaN);

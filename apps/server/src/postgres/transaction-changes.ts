@@ -31,7 +31,11 @@ export async function notifyTransactionChanges(query: Query, transactions: reado
     payload = payload === '' ? text : payload + CHANGE_SEPARATOR + text;
   }
   payloads.push(payload);
-  await query(`select pg_notify('${CHANGES_CHANNEL}', payload) from unnest($1::text[]) as payload`, [payloads]);
+  await query(
+    `select pg_notify('${CHANGES_CHANNEL}', payload) from unnest($1::text[]) as payload`,
+    [payloads],
+    'notify-changes',
+  );
 }
 
 function serialize({ clientId, transactionId, bankName, createdAt, processedAt, reversedAt }: Transaction): string {

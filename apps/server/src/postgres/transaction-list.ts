@@ -1,5 +1,6 @@
-import { STATUSES, type Status } from '../domain/transaction.ts';
+import { isFinal, STATUSES, type Status } from '../domain/transaction.ts';
 import type { Database } from './database.ts';
+import { parsePrinted, printed } from './rendered-transactions.ts';
 
 /** Which transactions of a client to list; null where a condition is not given. Times are ISO 8601 UTC. */
 export interface TransactionFilter {
@@ -36,7 +37,7 @@ export interface ListPosition {
 }
 
 export interface TransactionPage {
-  /** As check-status answers them: JSON that was rendered when the transaction changed. */
+  /** As check-status answers them, in JSON. */
   readonly transactions: readonly string[];
   /** Where the next page starts; null when there is no more. */
   readonly next: ListPosition | null;
@@ -80,7 +81,7 @@ export async function listTransactions(
   // More were found, or the last row is the last one that was read, whether it matches or not.
   const last = found.length > limit ? page.at(-1) : rows.find(({ scanned }) => scanned === scannedMax);
   return {
-    transactions: page.map(({ rendered }) => rendered),
+    transactions: page.map(({ rendered }) => parsePrinted(rendered).json),
     next: last === undefined ? null : { at: last.position, transactionId: last.transaction_id },
   };
 }
@@ -112,18 +113,20 @@ function listQuery(
       ? []
       : [`(${order}, transaction_id) < (${parameter(after.at)}::timestamptz, ${parameter(after.transactionId)})`];
   const isFurther = further.length > 0;
+  const matches = `(${further.join(' and ')})`;
   const columns = [
     `${order} as at`,
     'transaction_id',
-    'rendered',
-    ...(isFurther ? [`(${further.join(' and ')}) as matches`] : []),
+    // Thousands are read that do not match.
+    `${isFurther ? `case when ${matches} then ${printed('t')} end` : printed('t')} as rendered`,
+    ...(isFurther ? [`${matches} as matches`] : []),
   ];
   // Each scan is ordered and bounded by itself: the planner then reads it in the order of the index and merges them.
   const readMax = isFurther ? parameter(scannedMax) : parameter(rowsMax);
   const scan = scans
     .map((own) => {
       const conditions = [owner, ...own, ...indexed, ...start].join(' and ');
-      return `(select ${columns.join(', ')} from tiba.transactions where ${conditions}
+      return `(select ${columns.join(', ')} from tiba.transactions t where ${conditions}
           order by ${order} desc, transaction_id desc limit ${readMax})`;
     })
     .join('\n union all\n');
@@ -176,14 +179,18 @@ function conditionsOf(filter: TransactionFilter, parameter: (value: unknown) => 
   }
   if (processed.length > 0) {
     const further = [...statuses, ...created, ...overdues, ...rest];
-    return { order: 'processed_at', scans: [['processed_at is not null']], indexed: processed, further };
+    return { order: 'processed_at', scans: [["status <> 'PROCESS'"]], indexed: processed, further };
   }
   if (overdue === true) {
     return { order: 'created_at', scans: [[OVERDUE]], indexed: created, further: [...statuses, ...rest] };
   }
-  const scans = status === null ? STATUSES.map((each) => [`status = '${each}'`]) : [statuses];
+  const scans = status === null ? STATUSES.map((each) => [isStatus(each)]) : [[isStatus(status)]];
   return { order: 'created_at', scans, indexed: created, further: [...overdues, ...rest] };
 }
+
+/** SQL, as the index has it. PROCESS has a table of its own. */
+export const isStatus = (status: Status): string =>
+  isFinal(status) ? `status = '${status}' and left(status, 1) = '${status[0]}'` : `status = '${status}'`;
 
 const OVERDUE = "status = 'PROCESS' and overdue_since is not null";
 

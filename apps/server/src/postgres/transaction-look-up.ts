@@ -1,5 +1,6 @@
 import { isTransactionId } from '../domain/identifiers.ts';
 import { type Database, DatabaseUnavailable } from './database.ts';
+import { parsePrinted, printed } from './rendered-transactions.ts';
 
 /** A transaction as a status check needs it. */
 export interface FoundTransaction {
@@ -181,37 +182,40 @@ function reportError(callback: LookUpCallback, error: unknown): void {
 }
 
 /**
- * `<version><letter of the progress><rail, if inquirable><rendered>`; empty when there is no such transaction. A
- * version is digits and the name of a rail is lower case, so the letter cannot be confused with either.
+ * The head is `<version><letter of the progress><rail, if inquirable>`; the result is empty when there is no such
+ * transaction. A version is digits and the name of a rail is lower case, so the letter cannot be confused with either.
  */
 function parseResult(result: string): FoundTransaction | null {
   if (result === '') return null;
-  const start = result.indexOf('{');
-  const rendered = result.slice(start);
-  const last = result[start - 1];
-  if (last === 'F') return { version: result.slice(0, start - 1), progress: 'final', rail: null, rendered };
-  if (last === 'P') return { version: result.slice(0, start - 1), progress: 'in_process', rail: null, rendered };
-  const [version = '', rail] = result.slice(0, start).split('I');
-  if (start === -1 || rail === undefined) throw new Error('a look-up result has an unknown format');
+  const { head, json: rendered } = parsePrinted(result);
+  const last = head.at(-1);
+  if (last === 'F') return { version: head.slice(0, -1), progress: 'final', rail: null, rendered };
+  if (last === 'P') return { version: head.slice(0, -1), progress: 'in_process', rail: null, rendered };
+  const [version = '', rail] = head.split('I');
+  if (rail === undefined) throw new Error('a look-up result has an unknown format');
   return { version, progress: 'inquirable', rail, rendered };
 }
 
-// Neither identifiers nor JSON contain control characters, so one of them separates the items of a batch within a
-// single text, in the parameters and in the result. This is far cheaper than array literals with their quoting, and
+// Neither identifiers nor other fields contain control characters, so one of them separates the items of a batch within
+// a single text, in the parameters and in the result. This is far cheaper than array literals with their quoting, and
 // than one row per result.
 const SEPARATOR = '\u0001';
 
-const RESULT = `version || case when status <> 'PROCESS' then 'F' else coalesce('I' || rail, 'P') end || rendered`;
+const FINAL = `select ${printed('t', "t.version || 'F'")} from tiba.transactions_final t`;
+const IN_PROCESS = `select ${printed('t', "t.version || coalesce('I' || t.rail, 'P')")}
+                from tiba.transactions_in_process t`;
 
-// One index probe for each look-up, and a second one only where the first finds nothing.
+// One index probe for each look-up of a final transaction by its transaction ID, and others only where the first finds
+// nothing. A transaction is in one of the tables, and one statement sees it in one.
 const resultsOf = (clientId: string): string => `
 select string_agg(coalesce(
-         case kind when 't' then
-           (select ${RESULT} from tiba.transactions
-             where client_id = ${clientId} collate "C" and transaction_id = input.value collate "C")
+         case kind when 't' then coalesce(
+           (${FINAL} where t.client_id = ${clientId} collate "C" and t.transaction_id = input.value collate "C"),
+           (${IN_PROCESS}
+             where t.client_id = ${clientId} collate "C" and t.transaction_id = input.value collate "C"))
          end,
-         (select ${RESULT} from tiba.transactions
-           where client_id = ${clientId} collate "C" and reference_id = input.value collate "C"),
+         (${FINAL} where t.client_id = ${clientId} collate "C" and t.reference_id = input.value collate "C"),
+         (${IN_PROCESS} where t.client_id = ${clientId} collate "C" and t.reference_id = input.value collate "C"),
          ''), E'\\x01' order by ordinal) as results`;
 
 const LOOK_UP_SQL = `${resultsOf('input.client_id')}

@@ -1,6 +1,6 @@
 import { STATUSES, type Status, type Transaction } from '../domain/transaction.ts';
 import type { Database } from './database.ts';
-import { type BankFilter, bankConditions } from './transaction-list.ts';
+import { type BankFilter, bankConditions, isStatus } from './transaction-list.ts';
 import { TRANSACTION_COLUMNS, type TransactionRow, toTransaction } from './transactions.ts';
 
 /** The identifiers of a transaction: Tiba's, the client's, the rail's, the bank's, and X-EXTERNAL-ID of the order. */
@@ -209,7 +209,9 @@ function sourceOf(key: SearchKey, { clientId, status, overdue }: SearchFilter, s
     case 'time':
       if (overdue === true) return scans([clients()], [OWN, OVERDUE]);
       if (clientId === null) return scan([]);
-      return scans([clients(), list(status === null ? STATUSES : [status], 's (item)')], [OWN, 't.status = s.item']);
+      return (status === null ? STATUSES : [status])
+        .map((each) => `(${scans([clients()], [OWN, isStatus(each)])})`)
+        .join(' union all ');
   }
 }
 
@@ -222,12 +224,19 @@ function identifierSource(
   { time, parameter }: Source,
 ): string {
   const wanted = `any (${parameter(values)}::text[])`;
-  const scans = identifiers
-    .flatMap((identifier) => CONDITIONS[identifier].map((condition) => condition.replace('$', () => wanted)))
-    .map((condition) => `(select ctid from tiba.transactions where ${condition} limit ${SCANNED_MAX})`);
-  return `select t.* from tiba.transactions t
-     where ${[`t.ctid = any (array(${[...new Set(scans)].join(' union ')}))`, ...time].join(' and ')} offset 0`;
+  const conditions = identifiers.flatMap((identifier) =>
+    CONDITIONS[identifier].map((condition) => condition.replace('$', () => wanted)),
+  );
+  // Each of the tables has places of its own.
+  const sources = TABLES.map((name) => {
+    const scans = conditions.map((condition) => `(select ctid from ${name} where ${condition} limit ${SCANNED_MAX})`);
+    return `(select t.* from ${name} t
+     where ${[`t.ctid = any (array(${[...new Set(scans)].join(' union ')}))`, ...time].join(' and ')} offset 0)`;
+  });
+  return sources.join(' union all ');
 }
+
+const TABLES = ['tiba.transactions_in_process', 'tiba.transactions_final'];
 
 /** A rail reference that is another identifier of its transaction is not in the index of rail references. */
 const CONDITIONS: Readonly<Record<Identifier, readonly string[]>> = {

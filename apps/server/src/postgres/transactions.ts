@@ -1,7 +1,8 @@
 import { keyOf } from '../domain/identifiers.ts';
-import { type Status, type Transaction, transactionJson } from '../domain/transaction.ts';
+import { isFinal, type Status, type Transaction } from '../domain/transaction.ts';
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database, Query } from './database.ts';
+import { renderedColumn } from './rendered-transactions.ts';
 
 export interface TransactionKey {
   readonly clientId: string;
@@ -45,16 +46,18 @@ export const TRANSACTION_COLUMNS = `t.client_id, t.transaction_id, t.reference_i
 
 /** Reads the transactions of these keys that exist, and locks them until the database transaction ends. */
 export async function lockTransactions(query: Query, keys: readonly TransactionKey[]): Promise<Transaction[]> {
-  // Locks in key order, so that two feeds with the same transactions cannot deadlock.
+  // Locks in key order, so that two feeds with the same transactions cannot deadlock. Transaction IDs mostly grow with
+  // time, and rows that are written in that order fill the pages of indexes.
   const { rows } = await query<TransactionRow>(
     `select ${TRANSACTION_COLUMNS}
        from tiba.transactions t
        join unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
          on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C"
-      order by t.client_id, t.transaction_id
+      order by t.transaction_id, t.client_id
         -- Not "for update", which would also block foreign key checks: another feed's inserts of status updates.
         for no key update of t`,
     [keys.map((key) => key.clientId), keys.map((key) => key.transactionId)],
+    'lock-transactions',
   );
   return rows.map(toTransaction);
 }
@@ -93,6 +96,7 @@ export async function findTransactionsByReference(
        join unnest($1::text[], $2::text[]) as k (client_id, reference_id)
          on t.client_id = k.client_id collate "C" and t.reference_id = k.reference_id collate "C"`,
     [references.map((each) => each.clientId), references.map((each) => each.referenceId)],
+    'find-transactions-by-reference',
   );
   return rows.map((row) => ({
     clientId: row.client_id,
@@ -115,12 +119,9 @@ const COLUMNS = [
   'account_name',
   'description',
   'created_at',
-  'processed_at',
-  'failure_reason',
   'version',
   'rail',
   'rail_reference',
-  'reversed_at',
   'source_account_number',
   'service_code',
   'external_id',
@@ -128,7 +129,6 @@ const COLUMNS = [
   'expected_by',
   'rendered',
   'inserted_by',
-  'advanced_by',
 ] as const;
 
 /** The status updates that a transaction itself names. */
@@ -144,6 +144,10 @@ type UpdateIds = ReadonlyMap<string, AppliedUpdateIds>;
 /**
  * Inserts new transactions. Returns false when another database transaction has inserted one of them meanwhile, or one
  * with the same reference ID. The decision is out of date then: roll back, and decide again.
+ *
+ * PostgreSQL's unique keys hold within each of the two tables. What keeps a transaction, or a reference ID, from being
+ * in both: each is inserted into transactions_in_process first, where its key waits for any other database transaction
+ * that inserts it or moves it away. What was moved away is committed then, so the look at transactions_final finds it.
  */
 export async function insertTransactions(
   query: Query,
@@ -152,22 +156,49 @@ export async function insertTransactions(
 ): Promise<boolean> {
   if (transactions.length === 0) return true;
   const { rowCount } = await query(
-    `insert into tiba.transactions (${COLUMNS.join(', ')})
+    `insert into tiba.transactions_in_process (${COLUMNS.join(', ')})
      select client_id, transaction_id, reference_id, status, amount::numeric, fee::numeric, currency, bank_code,
-            bank_name, account_number, account_name, coalesce(description, ''), created_at::timestamptz,
-            nullif(processed_at, '')::timestamptz, nullif(failure_reason, ''), version::int, nullif(rail, ''),
-            nullif(rail_reference, ''), nullif(reversed_at, '')::timestamptz, nullif(source_account_number, ''),
-            nullif(service_code, ''), nullif(external_id, ''), nullif(bank_reference, ''),
-            expected_by::timestamptz, rendered, nullif(inserted_by, '')::bigint, nullif(advanced_by, '')::bigint
+            bank_name, account_number, account_name, coalesce(description, ''), created_at::timestamptz, version::int,
+            nullif(rail, ''), nullif(rail_reference, ''), nullif(source_account_number, ''), nullif(service_code, ''),
+            nullif(external_id, ''), nullif(bank_reference, ''), expected_by::timestamptz, rendered,
+            nullif(inserted_by, '')::bigint
        from ${tableFromParameters(COLUMNS)}
-      order by client_id, transaction_id
+      order by transaction_id, client_id
      on conflict do nothing`,
     toColumnParameters(
       COLUMNS,
-      transactions.map((transaction) => toRow(transaction, updateIds)),
+      transactions.map((transaction) => toRow({ ...transaction, status: 'PROCESS', processedAt: null }, updateIds)),
     ),
+    'insert-transactions',
   );
-  return rowCount === transactions.length;
+  if (rowCount !== transactions.length || (await existFinal(query, transactions))) return false;
+  await updateTransactions(
+    query,
+    transactions.filter(({ status }) => isFinal(status)),
+    updateIds,
+  );
+  return true;
+}
+
+/** Whether a final transaction has one of these transaction IDs or reference IDs. */
+async function existFinal(query: Query, transactions: readonly Transaction[]): Promise<boolean> {
+  // With `exists`, PostgreSQL may choose to read all final transactions instead of looking these up.
+  const { rowCount } = await query(
+    `select from unnest($1::text[], $2::text[], $3::text[]) as k (client_id, transaction_id, reference_id)
+      where coalesce(
+        (select true from tiba.transactions_final t
+          where t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C" limit 1),
+        (select true from tiba.transactions_final t
+          where t.client_id = k.client_id collate "C" and t.reference_id = k.reference_id collate "C" limit 1))
+      limit 1`,
+    [
+      transactions.map(({ clientId }) => clientId),
+      transactions.map(({ transactionId }) => transactionId),
+      transactions.map(({ referenceId }) => referenceId),
+    ],
+    'exist-final-transactions',
+  );
+  return rowCount !== 0;
 }
 
 const CHANGING_COLUMNS = [
@@ -187,9 +218,12 @@ const CHANGING_COLUMNS = [
   'overdue_since',
   'rendered',
   'advanced_by',
-] as const satisfies readonly Column[];
+] as const;
 
-/** Writes the changed columns of transactions that `lockTransactions` has locked. */
+/**
+ * Writes the changed columns of transactions that `lockTransactions` has locked. PostgreSQL moves those that become
+ * final into the table of final transactions.
+ */
 export async function updateTransactions(
   query: Query,
   transactions: readonly Transaction[],
@@ -215,6 +249,7 @@ export async function updateTransactions(
       CHANGING_COLUMNS,
       transactions.map((transaction) => toRow(transaction, updateIds)),
     ),
+    'update-transactions',
   );
 }
 
@@ -246,7 +281,7 @@ export const toTransaction = (row: TransactionRow): Transaction => ({
   overdueSince: row.overdue_since?.toISOString() ?? null,
 });
 
-type Column = (typeof COLUMNS)[number] | 'overdue_since';
+type Column = (typeof COLUMNS)[number] | (typeof CHANGING_COLUMNS)[number];
 
 function toRow(transaction: Transaction, updateIds: UpdateIds): Record<Column, string | null> {
   const ids = updateIds.get(keyOf(transaction.clientId, transaction.transactionId));
@@ -276,7 +311,7 @@ function toRow(transaction: Transaction, updateIds: UpdateIds): Record<Column, s
     bank_reference: transaction.bankReference,
     expected_by: transaction.expectedBy,
     overdue_since: transaction.overdueSince,
-    rendered: transactionJson(transaction),
+    rendered: renderedColumn(transaction),
     inserted_by: ids?.insertedBy ?? null,
     advanced_by: ids?.advancedBy ?? null,
   };

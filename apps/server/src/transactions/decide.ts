@@ -44,18 +44,28 @@ export interface Change {
   readonly events: readonly EventKind[];
 }
 
+export interface DecisionContext extends UpdateContext {
+  /**
+   * Whether to look for stored transactions that hold the reference IDs of new ones. They are so rare that a first
+   * attempt leaves them to the unique keys.
+   */
+  readonly looksForHolders: boolean;
+}
+
 /** Locks the transactions that the updates refer to and lets the state machine decide each update, in order. */
 export async function decide(
   query: Query,
   updates: readonly ReceivedUpdate[],
-  context: UpdateContext,
+  context: DecisionContext,
 ): Promise<UpdatePlan> {
   const stored = new Map<string, Transaction>();
   const keys = new Map(updates.map(({ update }) => [keyOf(update.clientId, update.transactionId), update]));
   for (const transaction of await lockTransactions(query, [...keys.values()])) {
     stored.set(keyOf(transaction.clientId, transaction.transactionId), transaction);
   }
-  const holders = await findHoldersOfNewReferences(query, updates, stored);
+  const holders = context.looksForHolders
+    ? await findHoldersOfNewReferences(query, updates, stored)
+    : new Map<string, string>();
 
   const known = new Map(stored);
   const events = new Map<string, EventKind[]>();

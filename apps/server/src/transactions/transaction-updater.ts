@@ -34,7 +34,7 @@ export interface TransactionUpdater {
   markOverdue(now: Date, limit: number): Promise<number>;
 }
 
-/** Another process may insert the same transactions concurrently; a retry finds them stored. */
+/** Another process may insert the same transactions or make them final concurrently; a retry finds them stored. */
 const ATTEMPTS_MAX = 5;
 /** The source of the status update record that marks a transaction overdue. */
 const CLOCK_SOURCE = 'clock';
@@ -52,18 +52,10 @@ export function createTransactionUpdater({
     }
   }
 
-  async function apply(updates: readonly ReceivedUpdate[], now = new Date(readTime())): Promise<AppliedUpdate[]> {
+  async function retryWhileContended<T>(work: (query: Query, attempt: number) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await database.transaction(async (query) => {
-          const plan = await decide(query, updates, {
-            now: now.toISOString(),
-            versionFloor: versionFloor(),
-            expectedMs,
-          });
-          await persistPlan(query, plan, now);
-          return plan.applied;
-        });
+        return await database.transaction((query) => work(query, attempt));
       } catch (error) {
         if (!(error instanceof DatabaseContended) || attempt === ATTEMPTS_MAX) throw error;
         await wait(0);
@@ -71,12 +63,24 @@ export function createTransactionUpdater({
     }
   }
 
+  const apply = (updates: readonly ReceivedUpdate[], now = new Date(readTime())): Promise<AppliedUpdate[]> =>
+    retryWhileContended(async (query, attempt) => {
+      const plan = await decide(query, updates, {
+        now: now.toISOString(),
+        versionFloor: versionFloor(),
+        expectedMs,
+        looksForHolders: attempt > 1,
+      });
+      await persistPlan(query, plan, now);
+      return plan.applied;
+    });
+
   return {
     apply,
     applyBatched: batchUpdates(apply),
 
     markOverdue: (now, limit) =>
-      database.transaction(async (query) => {
+      retryWhileContended(async (query) => {
         const keys = await findNewlyOverdue(query, now.toISOString(), limit);
         // Locked and read again: since then it may have become final, or another process may have marked it.
         const known = keys.length === 0 ? [] : await lockTransactions(query, keys);

@@ -181,6 +181,8 @@ create trigger snap_public_keys_changed after insert or update or delete on tiba
 create trigger signing_keys_changed after insert or update or delete on tiba.signing_keys
   for each statement execute function tiba.notify_change('tiba_signing_keys');
 
+-- No row references its client or is referenced by a key: each check would cost the feed as much as an index, and
+-- clients are never deleted.
 create table tiba.transactions (
   client_id text collate "C" not null,
   transaction_id text collate "C" not null,
@@ -194,23 +196,23 @@ create table tiba.transactions (
   account_number text not null,
   account_name text not null,
   description text not null,
-  created_at timestamptz not null,
-  processed_at timestamptz,
   failure_reason text,
-  -- The `data` of the response, rendered when the transaction changes: a status check only copies it.
+  -- The amounts and times of the response as it shows them, so that a status check only copies them
+  -- (postgres/rendered-transactions.ts).
   rendered text not null,
-  -- Grows by one with each event of the transaction.
-  version integer not null default 1,
   -- The rail that carries the transfer, and the transfer's reference there: the bank is asked with these.
   rail text,
   rail_reference text collate "C",
-  -- When the bank returned the money after SUCCESS. The status stays SUCCESS.
-  reversed_at timestamptz,
   -- Of the order, as the SNAP face and receipts show it.
   source_account_number text,
   service_code text,
   external_id text collate "C",
   bank_reference text collate "C",
+  -- From here on, columns of a fixed width, so that nothing has to be aligned between texts.
+  created_at timestamptz not null,
+  processed_at timestamptz,
+  -- When the bank returned the money after SUCCESS. The status stays SUCCESS.
+  reversed_at timestamptz,
   -- When the bank is expected to have finished, and since when it is late.
   expected_by timestamptz not null,
   overdue_since timestamptz,
@@ -218,7 +220,8 @@ create table tiba.transactions (
   -- say about them.
   inserted_by bigint,
   advanced_by bigint,
-  constraint transactions_client_id_fkey foreign key (client_id) references tiba.clients,
+  -- Grows by one with each event of the transaction.
+  version integer not null default 1,
   constraint transactions_status_known check (status in ('PROCESS', 'SUCCESS', 'FAILED')),
   constraint transactions_amount_positive check (amount > 0),
   constraint transactions_fee_not_negative check (fee >= 0),
@@ -227,22 +230,28 @@ create table tiba.transactions (
   constraint transactions_failure_reason_only_if_failed check ((status = 'FAILED') = (failure_reason is not null)),
   constraint transactions_reversed_only_after_success check (reversed_at is null or status = 'SUCCESS'),
   constraint transactions_rail_with_its_reference check ((rail is null) = (rail_reference is null))
-  -- Each transaction leaves a dead version of its row. New rows can take its place after a vacuum.
-) with (autovacuum_vacuum_scale_factor = 0.02);
+) partition by list (status);
+-- A new transaction is inserted here, also one that is final already. The update that makes it final moves its row, so
+-- final rows are written once, and what is dead does not depend on how many there are
+-- (docs/decisions/0050-final-transactions-apart.md).
+create table tiba.transactions_in_process partition of tiba.transactions for values in ('PROCESS')
+  with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+create table tiba.transactions_final partition of tiba.transactions for values in ('SUCCESS', 'FAILED');
 -- SNAP's status inquiry may name nothing but the order's X-EXTERNAL-ID. external_id comes first, as above.
 create index transactions_external_id on tiba.transactions (external_id, client_id, created_at)
   where external_id is not null;
-create index transactions_expected_by on tiba.transactions (expected_by)
-  where status = 'PROCESS' and overdue_since is null;
-create index transactions_overdue_since on tiba.transactions (overdue_since)
-  where status = 'PROCESS' and overdue_since is not null;
--- A client lists its transactions, the newest first (postgres/transaction-list.ts). A list of every status merges three
--- scans of the first index, so that no second index of all transactions is needed.
-create index transactions_created_at on tiba.transactions (client_id, status, created_at, transaction_id);
+create index transactions_expected_by on tiba.transactions_in_process (expected_by) where overdue_since is null;
+create index transactions_overdue_since on tiba.transactions_in_process (overdue_since)
+  where overdue_since is not null;
+-- A client lists its transactions, the newest first (postgres/transaction-list.ts). A list of every status merges scans
+-- for each of them, so that no second index of all transactions is needed. The first letter tells the two final ones
+-- apart.
+create index transactions_created_at on tiba.transactions_in_process (client_id, created_at, transaction_id);
+create index transactions_final_created_at
+  on tiba.transactions_final (client_id, left(status, 1), created_at, transaction_id);
 -- account_number comes first, so that the operator's search over all clients finds the entries of an account side by
--- side. A list of one client gives both.
-create index transactions_account_number
-  on tiba.transactions (account_number, client_id, created_at, transaction_id);
+-- side. A list of one client gives both. Few transactions of a client with one account have the same created_at.
+create index transactions_account_number on tiba.transactions (account_number, client_id, created_at);
 -- The operator searches over all clients (postgres/transaction-search.ts): the newest first, or an amount in a range of
 -- time. created_at comes first, because entries are then added at the end of the index and not all over it.
 create index transactions_created_at_amount on tiba.transactions (created_at, amount);
@@ -250,18 +259,20 @@ create index transactions_created_at_amount on tiba.transactions (created_at, am
 create index transactions_rail_reference on tiba.transactions (rail_reference)
   where rail_reference <> transaction_id and rail_reference <> reference_id;
 create index transactions_bank_reference on tiba.transactions (bank_reference) where bank_reference is not null;
-create index transactions_processed_at on tiba.transactions (client_id, processed_at, transaction_id)
-  where processed_at is not null;
-create index transactions_overdue on tiba.transactions (client_id, created_at, transaction_id)
-  where status = 'PROCESS' and overdue_since is not null;
--- The keys come after the other indexes. A foreign key check looks a transaction up by its primary key, with a plan
--- that each connection makes once. On a table that is still empty, every index that begins with client_id looks as good
--- as the primary key, and PostgreSQL takes the newest one: with another one, every later check would read all
--- transactions of a client. For the same reason client_id comes last in the keys; and the operator's search, which does
--- not know the client, can use them.
-alter table tiba.transactions
-  add constraint transactions_pkey primary key (transaction_id, client_id),
-  add constraint transactions_reference_id_key unique (reference_id, client_id);
+create index transactions_processed_at on tiba.transactions_final (client_id, processed_at, transaction_id);
+create index transactions_overdue on tiba.transactions_in_process (client_id, created_at, transaction_id)
+  where overdue_since is not null;
+-- The keys come after the other indexes. Some statements keep the plan that was made while the table was empty. Every
+-- index that begins with client_id looks as good as the primary key then, and PostgreSQL takes the newest one: with
+-- another one, they would read all transactions of a client. For the same reason client_id comes last in the keys; and
+-- the operator's search, which does not know the client, can use them.
+-- No transaction is in both tables: postgres/transactions.ts says why.
+alter table tiba.transactions_in_process
+  add constraint transactions_in_process_pkey primary key (transaction_id, client_id),
+  add constraint transactions_in_process_reference_id_key unique (reference_id, client_id);
+alter table tiba.transactions_final
+  add constraint transactions_final_pkey primary key (transaction_id, client_id),
+  add constraint transactions_final_reference_id_key unique (reference_id, client_id);
 
 -- The messages of status updates as they were received: in each row those of one client and one source that were stored
 -- together (docs/decisions/0044-each-fact-once.md).
@@ -288,8 +299,6 @@ create table tiba.other_status_updates (
   -- Why the update was not applied, or which of its fields were not.
   reason text,
   constraint other_status_updates_pkey primary key (client_id, transaction_id, status_update_id),
-  constraint other_status_updates_transaction_fkey
-    foreign key (client_id, transaction_id) references tiba.transactions (client_id, transaction_id),
   constraint other_status_updates_outcome_known
     check (outcome in ('inserted', 'advanced', 'reversed', 'overdue', 'unchanged', 'conflict'))
 );
@@ -328,9 +337,7 @@ create table tiba.status_inquiries (
   unknown_since timestamptz,
   -- Since when an operator has to look into it.
   review_since timestamptz,
-  constraint status_inquiries_pkey primary key (client_id, transaction_id),
-  constraint status_inquiries_transaction_fkey
-    foreign key (client_id, transaction_id) references tiba.transactions (client_id, transaction_id)
+  constraint status_inquiries_pkey primary key (client_id, transaction_id)
 );
 create index status_inquiries_next_at on tiba.status_inquiries (rail, next_at);
 create index status_inquiries_review_since on tiba.status_inquiries (review_since)
