@@ -316,3 +316,18 @@ test('a reference ID with slashes in the path: the message says how to encode it
   assert.deepEqual([status, json.error_code], [404, 'NOT_FOUND']);
   assert.match(json.message, /%2F, or give \?reference_id=/);
 });
+
+test('by default no origin is allowed, and no answer says anything about origins', async () => {
+  const headers = { origin: 'https://app.example.com' };
+  const answer = await service.get(STATUS, { headers });
+  const refusal = await service.get(STATUS, {
+    method: 'OPTIONS',
+    headers: { ...headers, 'access-control-request-method': 'GET' },
+  });
+  assertSuccess(answer);
+  assertError(refusal, 'METHOD_NOT_ALLOWED');
+  for (const each of [answer, refusal]) {
+    assert.equal(each.headers.get('vary'), 'Accept-Language');
+    assert.ok([...each.headers.keys()].every((name) => !name.startsWith('access-control-')));
+  }
+});

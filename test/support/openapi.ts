@@ -25,7 +25,11 @@ export interface Operation {
   readonly description?: string;
   readonly tags?: readonly string[];
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly parameters?: readonly (Media & { readonly name: string; readonly description?: string })[];
+  readonly parameters?: readonly (Media & {
+    readonly name: string;
+    readonly in: string;
+    readonly description?: string;
+  })[];
   readonly requestBody?: { readonly content: Readonly<Record<string, Media>> };
   readonly responses: Readonly<Record<string, Response | { readonly $ref: string }>>;
 }
@@ -37,6 +41,7 @@ export interface Document {
   readonly components: {
     readonly schemas: Readonly<Record<string, object>>;
     readonly responses: Readonly<Record<string, Response>>;
+    readonly headers: Readonly<Record<string, object>>;
   };
 }
 

@@ -1,6 +1,7 @@
 import {
   list,
   metricsToken,
+  origins,
   port,
   publicUrl,
   setting,
@@ -49,6 +50,13 @@ export const LISTENER_SETTINGS = {
     '',
     list,
     'Reverse proxies whose `X-Forwarded-For` header is trusted: addresses or networks (CIDR), separated by commas.',
+  ),
+  corsOrigins: withDefault(
+    'TIBA_CORS_ORIGINS',
+    '',
+    origins,
+    'Origins of [web pages](api.md#web-pages) that may call the API from a browser, such as ' +
+      '`https://app.example.com`, separated by commas. By default none may.',
   ),
   connectionsMax: withDefault(
     'TIBA_CONNECTIONS_MAX',

@@ -111,6 +111,20 @@ export const networks = (value: string): string[] =>
     return entry;
   });
 
+/** Of web pages, as browsers write them: a wildcard would admit every page, and plain http any page of a network. */
+export const origins = (value: string): string[] =>
+  list(value).map((entry) => {
+    const url = URL.canParse(entry) ? new URL(entry) : null;
+    const isHere = url !== null && LOOPBACK.has(url.hostname);
+    if (url?.origin === entry && (url.protocol === 'https:' || (url.protocol === 'http:' && isHere))) return entry;
+    throw new Error(
+      'origins such as https://app.example.com, in lower case and without a path, separated by commas; http is for ' +
+        `pages of this machine only, and * would admit every page. ${entry} is none`,
+    );
+  });
+
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
 export interface OverdueAfter {
   readonly minutes: number;
   /** By bank code, for the banks that have minutes of their own. */

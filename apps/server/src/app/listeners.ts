@@ -134,13 +134,13 @@ function limitConnections(
 type SharedListenerOptions = Omit<ListenerOptions, 'name'>;
 
 function buildPublicServer(
-  { options: { banks, limitClock = () => performance.now() } }: AppContext,
+  { options: { banks, settings, limitClock = () => performance.now() } }: AppContext,
   services: Services,
   listener: SharedListenerOptions,
 ): Promise<FastifyInstance> {
   const { postgres, authentication, checkStatus } = services;
   return createPublicServer({
-    listener,
+    listener: { ...listener, allowedOrigins: settings.corsOrigins },
     authorize: authentication.authorize,
     database: postgres.database,
     status: checkStatus.checkStatus,

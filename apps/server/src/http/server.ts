@@ -17,6 +17,7 @@ import type { Tracing } from '../observability/tracing/tracing.ts';
 import { type ConnectionLimits, limitConnections } from './connections/connection-limits.ts';
 import { createPipelining } from './connections/pipelining.ts';
 import { disconnectSlowReaders } from './connections/unread-answers.ts';
+import { admitOrigins, answerPreflights } from './cross-origin.ts';
 import { type ErrorForm, operatorErrorForm, publicErrorForm } from './envelope.ts';
 import { answerError, answerMalformed, type ErrorAnswering, rejectTunnel } from './error-answers.ts';
 import { type ErrorCode, unavailable } from './errors.ts';
@@ -86,6 +87,8 @@ export interface ListenerOptions {
   readonly errorForm?: ErrorForm;
   /** On every answer; lower-case names. */
   readonly answerHeaders?: Readonly<Record<string, string>>;
+  /** Web pages of these origins may call the operations. With none, requests cost nothing more. */
+  readonly allowedOrigins?: readonly string[];
   /** The path of the route that a request path leads to. By default the path itself. */
   readonly rewritePath?: (path: string) => string;
   /** Shorter in tests that cannot wait. */
@@ -170,12 +173,15 @@ export function createServer(options: ListenerOptions): FastifyInstance {
   );
   disconnectSlowReaders(app.server, options.slowPeers?.unreadAnswerMs ?? UNREAD_ANSWER_MS);
   addAnswerHeaders(app, options);
+  const { allowedOrigins = [] } = options;
+  if (allowedOrigins.length > 0) admitOrigins(app, new Set(allowedOrigins));
   // Before the other hooks, whose log line has the IDs of the trace.
   if (options.tracing) traceRequests(app, options.tracing, options);
   addHooks(app, options, (socket, response) => {
     latestResponses.set(socket, response);
     if (response.socket === null) pipelining.queue(socket, response);
   });
+  if (allowedOrigins.length > 0) answerPreflights(app);
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, answering));
   app.setNotFoundHandler((request) => {
     throw notFound(name, request.originalUrl);
