@@ -256,6 +256,34 @@ create table tiba.operator_login_links (
   constraint operator_login_links_pkey PRIMARY KEY (code_hash)
 );
 
+create table tiba.operator_proposals (
+  proposal_id text collate "C" not null,
+  kinds text[] not null,
+  action text not null,
+  client_id text collate "C",
+  subject_id text collate "C",
+  payload text not null,
+  payload_hash bytea not null,
+  before text,
+  reason text not null,
+  proposer text collate "C" not null,
+  proposer_name text not null,
+  proposer_session text not null,
+  proposer_role text not null,
+  origin text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  expires_at timestamp with time zone not null,
+  state text default 'pending'::text not null,
+  decided_by text,
+  decided_by_name text,
+  decided_at timestamp with time zone,
+  decision_reason text,
+  constraint operator_proposals_decided_by_another CHECK ((decided_by <> proposer)),
+  constraint operator_proposals_decided_when_not_pending CHECK (((state = 'pending'::text) = (decided_by IS NULL))),
+  constraint operator_proposals_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'executed'::text, 'refused'::text, 'outdated'::text]))),
+  constraint operator_proposals_pkey PRIMARY KEY (proposal_id)
+);
+
 create table tiba.operator_sessions (
   session_id text collate "C" not null,
   secret_hash bytea not null,
@@ -462,6 +490,8 @@ CREATE INDEX operator_actions_client_id ON tiba.operator_actions USING btree (cl
 
 CREATE INDEX operator_actions_subject_id ON tiba.operator_actions USING btree (subject_id, sequence) WHERE (subject_id IS NOT NULL);
 
+CREATE INDEX operator_proposals_created_at ON tiba.operator_proposals USING btree (created_at, proposal_id);
+
 CREATE INDEX operator_sessions_created_at ON tiba.operator_sessions USING btree (created_at);
 
 CREATE INDEX operator_sessions_expires_at ON tiba.operator_sessions USING btree (expires_at);
@@ -553,6 +583,20 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION tiba.refuse_changed_proposal()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if old.state <> 'pending'
+     or (to_jsonb(new) - '{state,decided_by,decided_by_name,decided_at,decision_reason}'::text[])
+        is distinct from (to_jsonb(old) - '{state,decided_by,decided_by_name,decided_at,decision_reason}'::text[]) then
+    raise exception 'a proposal is decided once and never changed' using errcode = 'insufficient_privilege';
+  end if;
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION tiba.refuse_direct_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -573,6 +617,8 @@ CREATE TRIGGER operator_actions_append_only BEFORE DELETE OR UPDATE OR TRUNCATE 
 CREATE TRIGGER operator_actions_at_the_end BEFORE INSERT ON tiba.operator_actions FOR EACH ROW EXECUTE FUNCTION tiba.append_operator_action();
 
 CREATE TRIGGER operator_actions_end_moves_with_records BEFORE DELETE OR UPDATE OR TRUNCATE ON tiba.operator_actions_end FOR EACH STATEMENT EXECUTE FUNCTION tiba.refuse_direct_change();
+
+CREATE TRIGGER operator_proposals_unchanged BEFORE UPDATE ON tiba.operator_proposals FOR EACH ROW EXECUTE FUNCTION tiba.refuse_changed_proposal();
 
 CREATE TRIGGER restores_changed AFTER INSERT ON tiba.restores FOR EACH STATEMENT EXECUTE FUNCTION tiba.notify_change('tiba_restores');
 

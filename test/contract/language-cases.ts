@@ -84,8 +84,11 @@ async function asNewClient(service: TestService, path: string, headers: Headers)
   return call(service, 'GET', path, { token, headers });
 }
 
+/** Connections that ended early, and the operator listener, which answers in English. */
+type WithoutLanguage = 'REQUEST_TIMEOUT' | 'HEADERS_TOO_LARGE' | 'PROPOSAL_CONFLICT';
+
 /** One case or more for each error code: a code without one does not compile. */
-export const ERRORS: Readonly<Record<Exclude<ErrorCode, 'REQUEST_TIMEOUT' | 'HEADERS_TOO_LARGE'>, readonly Ask[]>> = {
+export const ERRORS: Readonly<Record<Exclude<ErrorCode, WithoutLanguage>, readonly Ask[]>> = {
   UNAUTHORIZED: [
     (service, headers) => service.get('/api/v1/check-status/one', { token: 'bad', headers }),
     (service, headers) => service.get('/api/v1/check-status/one', { token: null, headers }),

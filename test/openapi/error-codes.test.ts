@@ -14,6 +14,18 @@ import {
   type TestService,
 } from '../support/service.ts';
 import { describedErrors, errorKey } from './described-errors.ts';
+import {
+  BODIES,
+  CRASHING,
+  DELIVERIES,
+  ENDPOINTS,
+  GOOD,
+  RANGE,
+  VALIDATIONS,
+  WITH_UNKNOWN_PATH,
+  WITH_WRONG_BODY,
+  WITH_WRONG_QUERY,
+} from './error-requests.ts';
 
 /**
  * Each error that an OpenAPI document describes for an operation is the answer to a request here. REQUEST_TIMEOUT takes
@@ -21,8 +33,6 @@ import { describedErrors, errorKey } from './described-errors.ts';
  */
 
 const CONNECTIONS_MAX = 60;
-const CRASHING = '123456789';
-const GOOD = { bank_code: '009', account_number: '1234567890' };
 
 let isBroken = false;
 const bank: Rail = {
@@ -72,7 +82,7 @@ before(async () => {
   await addToken('limited', CLIENT_SCOPES, { 'check-status': 1, 'check-account': 1 });
   await addToken('operator', ['operator:read', 'operator:write', 'operator:unmask', 'audit:read']);
   await addToken('busy', CLIENT_SCOPES);
-  const { cookie, csrfToken } = await logIn(service, { subject: 'siti', name: 'Siti', role: 'viewer' });
+  const { cookie, csrfToken } = await logIn(service, { subject: 'siti', name: 'Siti', role: 'approver' });
   person = { cookie, 'x-csrf-token': csrfToken };
   values = await createResources();
 });
@@ -82,6 +92,8 @@ interface Target {
   readonly listener: Listener;
   readonly method: string;
   readonly template: string;
+  /** Whether a person must send it. */
+  readonly isPersonal: boolean;
 }
 
 interface Request {
@@ -95,30 +107,14 @@ const urlOf = (listener: Listener): string => (listener === 'public' ? service.u
 
 const targetsOf = (listener: Listener): (Target & { readonly isProtected: boolean })[] =>
   operationsOf(documentOf(listener)).map(({ path: template, method, operation }) => {
-    const isProtected = (operation.security ?? []).some((requirement) => 'accessToken' in requirement);
-    return { listener, method: method.toUpperCase(), template, isProtected };
+    const { security = [] } = operation;
+    const isProtected = security.some((requirement) => 'accessToken' in requirement);
+    const isPersonal = !isProtected && security.some((requirement) => 'session' in requirement);
+    return { listener, method: method.toUpperCase(), template, isProtected, isPersonal };
   });
 
 const TARGETS = (['public', 'operator'] as const).flatMap(targetsOf);
 
-/** A body with which the operation succeeds. */
-const BODIES: Readonly<Record<string, unknown>> = {
-  '/api/v1/check-status/batch': { ids: ['one'] },
-  '/api/v1/check-account': GOOD,
-  '/api/v1/account-validations': { accounts: [GOOD] },
-  '/api/v1/callback-endpoints': { url: 'http://127.0.0.1:9/' },
-  '/api/v1/callback-endpoints/{endpoint_id}': { disabled: false },
-  '/feed/v1/transactions': statusUpdate({ transaction_id: 'TB0000000002', reference_id: 'fed' }),
-  '/operator/v1/account-checks/search': { client_id: 'alpha' },
-  '/operator/v1/transactions/{transaction_id}/unmask': { reason: 'A test of errors' },
-  '/operator/v1/transactions/{transaction_id}/inquire': { reason: 'A test of errors' },
-  '/operator/v1/transactions/{transaction_id}/resolve-review': { reason: 'A test of errors' },
-  '/operator/v1/callback-deliveries/{delivery_id}/resend': { client_id: 'alpha', reason: 'A test of errors' },
-  '/operator/v1/clients/{client_id}': { reason: 'A test of errors' },
-  '/operator/v1/sessions/revoke': { session_id: 'os_none', reason: 'A test of errors' },
-};
-const SESSION = '/operator/v1/session';
-const RANGE = { from: '2026-11-20T00:00:00Z', to: '2026-11-21T00:00:00Z' };
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
 function bodyOf({ template }: Target): unknown {
@@ -146,10 +142,10 @@ async function ask(target: Target, { path, token, headers, body }: Request = {},
   const answer = await send(urlOf(target.listener) + (path ?? pathOf(target)), {
     method,
     headers: {
-      ...(bearer === null || template === '/oauth/token' || template === SESSION
+      ...(bearer === null || template === '/oauth/token' || target.isPersonal
         ? {}
         : { authorization: `Bearer ${bearer}` }),
-      ...(template === SESSION ? person : {}),
+      ...(target.isPersonal ? person : {}),
       ...(sent === undefined ? {} : type),
       ...headers,
     },
@@ -179,11 +175,6 @@ async function askRaw(target: Target, headers: Readonly<Record<string, string>>)
 const target = (method: string, template: string): Target =>
   TARGETS.find((each) => each.method === method && each.template === template) ?? assert.fail(template);
 
-const ENDPOINTS = '/api/v1/callback-endpoints';
-const DELIVERIES = '/api/v1/callback-deliveries';
-const VALIDATIONS = '/api/v1/account-validations';
-const NO_ENDPOINT = 'ep_00000000000000000000';
-
 /** A transaction, a bulk validation, a callback endpoint and a delivery of alpha. */
 async function createResources(): Promise<Record<string, string>> {
   values = { transaction_id: 'TB0000000001', code: 'BCA' };
@@ -196,6 +187,7 @@ async function createResources(): Promise<Record<string, string>> {
     endpoint_id: endpointId,
     delivery_id: `${endpointId}-1`,
     validation_id: String(validation.json.data?.['validation_id']),
+    proposal_id: await createProposal(),
   };
 }
 
@@ -214,6 +206,10 @@ async function askForCommonErrors(each: (typeof TARGETS)[number]): Promise<void>
     await ask(each, { body: tooLargeFor(each) });
     await ask(each, { body: 'x', headers: { 'content-type': 'text/plain' } });
   }
+  if (each.isPersonal) {
+    for (const headers of [{ authorization: 'Bearer x' }, { cookie: '' }, { accept: 'image/png' }])
+      await ask(each, { headers });
+  }
   if (!each.isProtected) return;
   await ask(each, { token: 'bad' });
   await ask(each, { token: 'bad' }, false);
@@ -223,75 +219,6 @@ async function askForCommonErrors(each: (typeof TARGETS)[number]): Promise<void>
   await ask(each, { token: tokens['limited'] ?? '' });
   await ask(each, { token: tokens['limited'] ?? '' }, false);
 }
-
-const WITH_WRONG_QUERY: readonly (readonly [template: string, query: string])[] = [
-  ['/api/v1/transactions', '?limit=0'],
-  ['/api/v1/account-checks', '?limit=0'],
-  ['/api/v1/account-checks', '?account_number=12345&bank_code=999'],
-  [VALIDATIONS, '?limit=0'],
-  [`${VALIDATIONS}/{validation_id}/results`, '?follow=perhaps'],
-  [`${VALIDATIONS}/{validation_id}/results`, '?after=999'],
-  ['/api/v1/events', '?after=x'],
-  ['/api/v1/events', '?after=999'],
-  [DELIVERIES, '?state=none'],
-  [DELIVERIES, `?endpoint_id=${NO_ENDPOINT}`],
-  ['/operator/v1/callback-endpoints', '?limit=0'],
-  ['/operator/v1/transactions', '?limit=0'],
-  ['/operator/v1/transactions/{transaction_id}', '?client=x'],
-  ['/operator/v1/transactions/{transaction_id}/timeline', '?client=x'],
-  ['/operator/v1/audit', '?limit=0'],
-  ['/operator/v1/sessions', '?limit=0'],
-  ['/operator/v1/callback-deliveries', '?limit=0'],
-  ['/operator/v1/overdue', '?limit=0'],
-  ['/operator/v1/reviews', '?limit=0'],
-  ['/operator/v1/account-validations', '?limit=0'],
-];
-
-const WITH_UNKNOWN_PATH: readonly (readonly [method: string, template: string, path: string])[] = [
-  ['GET', '/api/v1/check-status/{transaction_id}', '/api/v1/check-status/NONE'],
-  ['GET', '/api/v1/check-status/{transaction_id}', '/api/v1/check-status/%00'],
-  ['GET', '/api/v1/check-status', '/api/v1/check-status?reference_id=NONE'],
-  ['GET', '/api/v1/check-status', '/api/v1/check-status'],
-  ['GET', '/api/v1/banks/{code}', '/api/v1/banks/NONE'],
-  ['POST', '/operator/v1/transactions/{transaction_id}/unmask', '/operator/v1/transactions/NONE/unmask'],
-  ['POST', '/operator/v1/transactions/{transaction_id}/inquire', '/operator/v1/transactions/NONE/inquire'],
-  [
-    'POST',
-    '/operator/v1/transactions/{transaction_id}/resolve-review',
-    '/operator/v1/transactions/NONE/resolve-review',
-  ],
-  ['POST', '/operator/v1/callback-deliveries/{delivery_id}/resend', '/operator/v1/callback-deliveries/none/resend'],
-  ['PATCH', '/operator/v1/clients/{client_id}', '/operator/v1/clients/none'],
-  ['GET', '/operator/v1/transactions/{transaction_id}', '/operator/v1/transactions/NONE'],
-  ['GET', '/operator/v1/transactions/{transaction_id}/timeline', '/operator/v1/transactions/NONE/timeline'],
-  ['GET', `${VALIDATIONS}/{validation_id}`, `${VALIDATIONS}/none`],
-  ['GET', `${VALIDATIONS}/{validation_id}/results`, `${VALIDATIONS}/none/results`],
-  ['POST', `${VALIDATIONS}/{validation_id}/cancel`, `${VALIDATIONS}/none/cancel`],
-  ['GET', `${ENDPOINTS}/{endpoint_id}`, `${ENDPOINTS}/${NO_ENDPOINT}`],
-  ['PATCH', `${ENDPOINTS}/{endpoint_id}`, `${ENDPOINTS}/${NO_ENDPOINT}`],
-  ['POST', `${ENDPOINTS}/{endpoint_id}/rotate-secret`, `${ENDPOINTS}/${NO_ENDPOINT}/rotate-secret`],
-  ['POST', `${ENDPOINTS}/{endpoint_id}/test`, `${ENDPOINTS}/${NO_ENDPOINT}/test`],
-  ['GET', `${DELIVERIES}/{delivery_id}`, `${DELIVERIES}/none`],
-  ['POST', `${DELIVERIES}/{delivery_id}/replay`, `${DELIVERIES}/none/replay`],
-];
-
-const WITH_WRONG_BODY: readonly (readonly [method: string, template: string, body: unknown])[] = [
-  ['POST', '/api/v1/check-account', { ...GOOD, bank_code: '999' }],
-  ['POST', '/api/v1/check-account', { bank_code: 'BRI', account_number: '123456789012345' }],
-  ['POST', '/api/v1/check-account', { ...GOOD, account_number: CRASHING }],
-  ['POST', ENDPOINTS, {}],
-  ['PATCH', `${ENDPOINTS}/{endpoint_id}`, {}],
-  ['POST', `${DELIVERIES}/replay`, {}],
-  ['POST', `${DELIVERIES}/replay`, { endpoint_id: NO_ENDPOINT, ...RANGE }],
-  ['POST', '/operator/v1/account-checks/search', {}],
-  ['POST', '/operator/v1/transactions/{transaction_id}/unmask', {}],
-  ['POST', '/operator/v1/transactions/{transaction_id}/inquire', {}],
-  ['POST', '/operator/v1/transactions/{transaction_id}/resolve-review', {}],
-  ['POST', '/operator/v1/callback-deliveries/{delivery_id}/resend', {}],
-  ['PATCH', '/operator/v1/clients/{client_id}', {}],
-  ['POST', '/operator/v1/sessions/revoke', {}],
-  ['POST', '/operator/v1/account-checks/search', { bank_code: '999', account_number: '12345' }],
-];
 
 /** Errors of operations whose resources are in a certain state. */
 async function askForConflicts(): Promise<void> {
@@ -312,14 +239,20 @@ async function askForConflicts(): Promise<void> {
   await ask(target('POST', `${DELIVERIES}/{delivery_id}/replay`));
   await ask(target('POST', '/operator/v1/callback-deliveries/{delivery_id}/resend'));
   await ask(target('POST', `${DELIVERIES}/replay`));
+  for (const decision of ['approve', 'refuse'])
+    await ask(target('POST', `/operator/v1/proposals/{proposal_id}/${decision}`));
 }
 
-async function askForSessionErrors(): Promise<void> {
-  for (const method of ['GET', 'DELETE']) {
-    await ask(target(method, SESSION), { headers: { cookie: '' } });
-    await ask(target(method, SESSION), { headers: { accept: 'image/png' } });
-  }
-  await ask(target('DELETE', SESSION), { headers: { 'x-csrf-token': 'wrong' } });
+/** A proposal of another person, which has expired. */
+async function createProposal(): Promise<string> {
+  const proposalId = `pr_${'0'.repeat(20)}`;
+  await service.app.database.query(
+    `insert into tiba.operator_proposals (proposal_id, kinds, action, payload, payload_hash, reason, proposer,
+                                          proposer_name, proposer_session, proposer_role, origin, expires_at)
+     values ($1, '{limits}', 'client change', '{}', '', 'why', 'person:budi', 'Budi', 'os_1', 'engineer', '::1', now())`,
+    [proposalId],
+  );
+  return proposalId;
 }
 
 async function askForOAuthErrors(): Promise<void> {
@@ -373,7 +306,6 @@ test('each error that is described for an operation is the answer to a request',
     await ask(target('GET', template), { headers: { accept: 'text/event-stream', 'last-event-id': '999' } });
   await askForConflicts();
   await askForOAuthErrors();
-  await askForSessionErrors();
   await askWithDefects();
   await askWithoutConnections();
   const described = (['public', 'operator'] as const).flatMap(describedErrors);

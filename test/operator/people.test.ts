@@ -104,6 +104,7 @@ const OPERATIONS: readonly (readonly [
   ['support', 'POST', 'callback-deliveries/ep_00000000000000000000-1/resend', { ...REASON, client_id: 'alpha' }, 404],
   ['engineer', 'POST', 'transactions/TB0000000001/resolve-review', REASON, 200],
   ['engineer', 'PATCH', 'clients/beta', { ...REASON, trusted: true }, 200],
+  ['engineer', 'POST', 'signing-keys/rotate', { ...REASON, algorithm: 'ES256' }, 200],
   ['engineer', 'GET', 'audit', null, 200],
   ['engineer', 'GET', 'sessions', null, 200],
   ['engineer', 'POST', 'sessions/revoke', { ...REASON, session_id: 'os_none' }, 200],

@@ -1,3 +1,4 @@
+import { FOUR_EYES_KINDS, type FourEyesKind } from './auth/four-eyes.ts';
 import { isRole, ROLES, type Role } from './auth/roles.ts';
 import { httpUrl, list, publicUrl, setting, text, wholeNumber, withDefault } from './config-values.ts';
 
@@ -54,7 +55,27 @@ export const PEOPLE_SETTINGS = {
     wholeNumber(5, 10_080),
     'Minutes without a request after which a session of a person ends.',
   ),
+  fourEyes: withDefault(
+    'TIBA_FOUR_EYES',
+    '',
+    fourEyesKinds,
+    `What a [second person](operating.md#four-eyes) must approve, separated by commas: ${FOUR_EYES_KINDS.join(', ')}.`,
+  ),
+  proposalHours: withDefault(
+    'TIBA_PROPOSAL_HOURS',
+    '24',
+    wholeNumber(1, 720),
+    'Hours for which a proposal of a person can be approved by another.',
+  ),
 } as const;
+
+function fourEyesKinds(value: string): readonly FourEyesKind[] {
+  return list(value).map((name) => {
+    const kind = FOUR_EYES_KINDS.find((each) => each === name);
+    if (kind === undefined) throw new Error(`any of ${FOUR_EYES_KINDS.join(', ')}, separated by commas`);
+    return kind;
+  });
+}
 
 /** The role for each value of the claim. */
 function roleValues(value: string): ReadonlyMap<string, Role> {

@@ -3,6 +3,7 @@ import { createOperatorSessions } from '../auth/operator-sessions.ts';
 import type { Settings } from '../config.ts';
 import { CALLBACK_PATH } from '../http/operator/login/oidc-login.ts';
 import type { PeopleDependencies } from '../http/operator/operator-server.ts';
+import { deleteOldProposals } from '../postgres/operator-proposals.ts';
 import { deleteOldSessions } from '../postgres/operator-sessions.ts';
 import type { AppContext } from './app-context.ts';
 import type { PostgresServices } from './postgres.ts';
@@ -10,6 +11,8 @@ import { openRetention } from './retention.ts';
 
 /** How long a session is kept after it has expired, for the person who asks whose it was. */
 const SESSION_DAYS = 30;
+/** The record of what operators did has what was proposed and decided for longer. */
+const PROPOSAL_DAYS = 400;
 const DELETE_BATCH = 1_000;
 
 /** How people use the operator listener. In the sandbox they log in by a link, too. */
@@ -26,12 +29,18 @@ export function openPeople(
     days: SESSION_DAYS,
     deleteBatch: (before) => deleteOldSessions(database, before, DELETE_BATCH),
   });
+  openRetention(context, {
+    database,
+    records: 'operator_proposals',
+    days: PROPOSAL_DAYS,
+    deleteBatch: (before) => deleteOldProposals(database, before, DELETE_BATCH),
+  });
   return {
     sessions: createOperatorSessions({ database, idleSeconds, lifetimeSeconds: settings.operatorSessionHours * 3_600 }),
     idleSeconds,
     login: { provider: openProvider(settings), hasLinks: environment === 'sandbox', seal },
     isSecure: settings.operatorUrl?.startsWith('https:') ?? listenerHasTls,
-    fourEyes: [],
+    fourEyes: { kinds: settings.fourEyes, lifetimeSeconds: settings.proposalHours * 3_600 },
   };
 }
 

@@ -1,3 +1,4 @@
+import type { FourEyesKind } from '../auth/four-eyes.ts';
 import type { Settings } from '../config.ts';
 import type { ClientLimit } from '../postgres/clients.ts';
 import type { Database } from '../postgres/database.ts';
@@ -7,7 +8,7 @@ export class UsageError extends Error {}
 
 type SnapOption = 'partner-id' | 'external-ids' | 'body-hash' | 'clock-skew' | 'add' | 'remove' | 'former-hours';
 
-type SessionOption = 'person' | 'session' | 'role';
+type SessionOption = 'without-approval' | 'person' | 'session' | 'role';
 
 export type Options = Readonly<
   Partial<
@@ -36,6 +37,8 @@ export interface Command {
   /** What else a person should know before it is run. */
   readonly description?: string;
   readonly options: readonly (keyof Options)[];
+  /** What four eyes are for (TIBA_FOUR_EYES): the command then needs `--without-approval`. */
+  readonly fourEyes?: (options: Options) => FourEyesKind | null;
   /** Whether it only reads. What other commands change is recorded, with `--reason`. */
   readonly readOnly?: true;
   /** For a command whose database transaction takes longer than others may. */

@@ -72,6 +72,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'show or change requests per minute, and different accounts checked per day',
     description: 'A limit that is left out keeps its value; "default" resets it; without options the limits are shown.',
     options: CLIENT_LIMITS,
+    fourEyes: (options) => (CLIENT_LIMITS.some((limit) => options[limit] !== undefined) ? 'limits' : null),
     async run(database, id, options) {
       const limits = readLimits(options);
       if (Object.keys(limits).length > 0) {
@@ -87,6 +88,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   'client trust': {
     summary: 'exempt the client from the enumeration guard, except for its daily limit',
     options: [],
+    fourEyes: () => 'trust',
     async run(database, id) {
       requireClient(id, await changeClient(database, id, 'trust'));
       await resumePausedValidations(database, id);
@@ -98,6 +100,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   'client distrust': {
     summary: 'apply the whole enumeration guard again',
     options: [],
+    fourEyes: () => 'trust',
     async run(database, id) {
       requireClient(id, await changeClient(database, id, 'distrust'));
       const text = `${id} is no longer trusted: all signals of the enumeration guard apply to it`;
@@ -144,6 +147,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'sign with a new key from now on',
     description: 'Tokens signed with the old key stay valid. It needs TIBA_SECRET_KEY.',
     options: ['algorithm'],
+    fourEyes: () => 'keys',
     async run(database, _id, { algorithm: requested = 'EdDSA' }, settings) {
       const algorithm = SIGNING_ALGORITHMS.find((each) => each === requested);
       if (algorithm === undefined) throw new UsageError(`--algorithm takes one of: ${SIGNING_ALGORITHMS.join(' ')}`);

@@ -38,6 +38,7 @@ const OPTIONS: Readonly<Record<keyof Options, readonly [value: string, descripti
   person: ['subject', 'the subject of the person, as the login has it'],
   session: ['session-id', 'the ID of the session'],
   role: ['role', `what the person may do: ${ROLES.join(', ')} (default: approver)`],
+  'without-approval': ['text', 'why it is done without the second person that TIBA_FOUR_EYES asks for; recorded'],
   reason: ['text', 'why, for the record of what operators did'],
 };
 
@@ -150,6 +151,7 @@ async function run(invocation: Invocation): Promise<CommandResult> {
   const database = openDatabase({ connection: postgres.connection, connectionsMax: 1, log });
   try {
     await requireSchema(database);
+    requireApproval(invocation, settings);
     return await runRecorded(database, invocation, settings);
   } finally {
     await database.close();
@@ -157,8 +159,21 @@ async function run(invocation: Invocation): Promise<CommandResult> {
   }
 }
 
-const optionsOf = ({ options, readOnly }: Command): readonly (keyof Options)[] =>
-  readOnly === true ? options : [...options, 'reason'];
+const optionsOf = ({ options, readOnly, fourEyes }: Command): readonly (keyof Options)[] => [
+  ...options,
+  ...(readOnly === true ? [] : (['reason'] as const)),
+  ...(fourEyes === undefined ? [] : (['without-approval'] as const)),
+];
+
+/** Who runs a command could change rows without it: this keeps people from doing so by mistake, and is recorded. */
+function requireApproval({ command, options }: Invocation, { fourEyes }: Settings): void {
+  const kind = command.fourEyes?.(options) ?? null;
+  if (kind === null || !fourEyes.includes(kind) || options['without-approval'] !== undefined) return;
+  throw new UsageError(
+    `Nothing was done: TIBA_FOUR_EYES has ${kind}, so a person proposes this change over the operator API, and ` +
+      'another one approves it. If it cannot wait, say why with --without-approval "…", which is recorded',
+  );
+}
 
 /** In a container, the user may have a number and no name: reading it then fails. */
 export function currentActor(readUser: () => { readonly username: string } = userInfo): string {
@@ -184,7 +199,12 @@ function runRecorded(
     const after = await findManagedState(inside, id);
     const change = result.change ?? (before === after ? null : { subjectId: null, before, after });
     const clientId = id === '' ? null : id;
-    const record = { action: name, clientId, reason: options.reason ?? null };
+    const withoutApproval = options['without-approval'];
+    const record = {
+      action: withoutApproval === undefined ? name : `${name} (without approval)`,
+      clientId,
+      reason: withoutApproval ?? options.reason ?? null,
+    };
     return { result, record: change === null ? null : { ...record, ...change } };
   };
   return recordingAction(database, actor, work, command.timeoutMs);

@@ -3,7 +3,13 @@ import { invalidRequest } from './query-parameters.ts';
 
 /** What a cursor belongs to. A cursor is rejected if one of these values differs. */
 export interface CursorScope {
-  readonly list: 'transactions' | 'account-checks' | 'operator-transactions' | 'operator-audit' | 'operator-deliveries';
+  readonly list:
+    | 'transactions'
+    | 'account-checks'
+    | 'operator-transactions'
+    | 'operator-audit'
+    | 'operator-deliveries'
+    | 'operator-proposals';
   /** Of the client that reads the list. */
   readonly clientId: string;
   /** The filters, always with the same fields in the same order. */

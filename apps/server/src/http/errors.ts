@@ -23,6 +23,7 @@ const HTTP_STATUSES = {
   IDEMPOTENCY_KEY_REUSED: 422,
   ENDPOINT_LIMIT_REACHED: 409,
   ENDPOINT_DISABLED: 409,
+  PROPOSAL_CONFLICT: 409,
   CURSOR_GONE: 410,
   SERVICE_UNAVAILABLE: 503,
   NOT_FOUND: 404,
@@ -82,6 +83,10 @@ const MESSAGES: Record<ErrorCode, BilingualText> & { readonly SERVICE_UNAVAILABL
   ENDPOINT_DISABLED: {
     en: 'The callback endpoint is disabled: enable it first, with {"disabled":false}',
     id: 'Endpoint callback sedang nonaktif: aktifkan dahulu dengan {"disabled":false}',
+  },
+  PROPOSAL_CONFLICT: {
+    en: 'The proposal cannot be approved as it is, and nothing was done: read it again',
+    id: 'Usulan ini tidak dapat disetujui, dan tidak ada yang diubah: baca lagi usulannya',
   },
   CURSOR_GONE: {
     en: 'What this cursor follows was lost when the service was restored from a backup: read again from an earlier one',

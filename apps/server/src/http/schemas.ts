@@ -112,8 +112,12 @@ export const errorEnvelope = (code: ErrorCode) =>
     { title: `${inPascalCase(code).replace(/Error$/, '')}Error`, additionalProperties: false },
   );
 
+/** Of operations for the people who run the service: clients never get them. */
+const OPERATOR_CODES: ReadonlySet<ErrorCode> = new Set(['PROPOSAL_CONFLICT']);
+const GENERAL_CODES = ERROR_CODES.filter((code) => !OPERATOR_CODES.has(code));
+
 /** All errors, including those that belong to no operation: a route or a method that does not exist. */
-export const AnyError = oneOfKinds('error_code', ERROR_CODES.map(errorEnvelope), {
+export const AnyError = oneOfKinds('error_code', GENERAL_CODES.map(errorEnvelope), {
   title: 'ErrorResponse',
   description: 'The error envelope. `error_code` says what went wrong; new codes may be added.',
 });

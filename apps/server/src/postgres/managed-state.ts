@@ -1,12 +1,15 @@
 import type { Database } from './database.ts';
 
+/** What is no client: the whole installation. */
+export const INSTALLATION_ID = '';
+
 /**
  * What an operator can change, as JSON text to compare and to record: of one client, or of the installation when
- * `clientId` is empty. A secret is shown as the beginning of a hash, so that a replaced one differs.
+ * `clientId` is INSTALLATION_ID. A secret is shown as the beginning of a hash, so that a replaced one differs.
  */
 export async function findManagedState(database: Database, clientId: string): Promise<string | null> {
   const rows =
-    clientId === ''
+    clientId === INSTALLATION_ID
       ? await database.query<{ state: string }>(INSTALLATION)
       : await database.query<{ state: string }>(CLIENT, [clientId]);
   return rows[0]?.state ?? null;
@@ -17,7 +20,8 @@ export async function findManagedState(database: Database, clientId: string): Pr
  * come between `before` and this one's change, and either of the two could be left out of the record.
  */
 export async function lockManagedState(inside: Database, clientId: string): Promise<void> {
-  if (clientId === '') await inside.query('lock table tiba.signing_keys, tiba.restores in share row exclusive mode');
+  if (clientId === INSTALLATION_ID)
+    await inside.query('lock table tiba.signing_keys, tiba.restores in share row exclusive mode');
   else await inside.query('select from tiba.clients where client_id = $1 for no key update', [clientId]);
 }
 

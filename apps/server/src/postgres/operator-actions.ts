@@ -82,8 +82,12 @@ const hashOf = (record: Omit<OperatorAction, 'hash'>): Buffer =>
 export interface Recorded<T> {
   readonly result: T;
   /** Null when nothing was done, so nothing is recorded. */
-  readonly record: Omit<NewOperatorAction, keyof Actor> | null;
+  readonly record: ActionRecord | null;
+  /** A further record, of what another person had proposed. */
+  readonly next?: { readonly actor: Actor; readonly record: ActionRecord };
 }
+
+type ActionRecord = Omit<NewOperatorAction, keyof Actor>;
 
 /**
  * Runs an action and records it, both in one database transaction: neither is stored without the other. `work` gets a
@@ -98,8 +102,9 @@ export function recordingAction<T>(
 ): Promise<T> {
   return database.transaction(
     async (query) => {
-      const { result, record } = await work(insideOf(database, query, timeoutMs));
+      const { result, record, next } = await work(insideOf(database, query, timeoutMs));
       if (record !== null) await appendAction(query, actor, record);
+      if (next !== undefined) await appendAction(query, next.actor, next.record);
       return result;
     },
     timeoutMs === undefined ? {} : { timeoutMs },
@@ -117,7 +122,7 @@ const insideOf = (database: Database, query: Query, outerTimeoutMs = 0): Databas
 });
 
 /** Call it last: other actions wait for the end of the chain until this transaction ends. */
-async function appendAction(query: Query, actor: Actor, record: Omit<NewOperatorAction, keyof Actor>): Promise<void> {
+async function appendAction(query: Query, actor: Actor, record: ActionRecord): Promise<void> {
   const { rows } = await query<{ last_sequence: string; last_hash: Buffer; now: Date }>(
     'select last_sequence, last_hash, clock_timestamp() as now from tiba.operator_actions_end for update',
   );

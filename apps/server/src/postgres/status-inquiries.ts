@@ -141,6 +141,18 @@ export async function endInquiryReview(
   return row?.review_since.toISOString() ?? null;
 }
 
+/** Since when the transaction is under review, null if it is not; locked until the database transaction ends. */
+export async function lockInquiryReview(
+  inside: Pick<Database, 'query'>,
+  { clientId, transactionId }: TransactionKey,
+): Promise<string | null> {
+  const [row] = await inside.query<{ review_since: Date | null }>(
+    'select review_since from tiba.status_inquiries where client_id = $1 and transaction_id = $2 for update',
+    [clientId, transactionId],
+  );
+  return row?.review_since?.toISOString() ?? null;
+}
+
 interface ReviewRow extends Record<string, unknown> {
   client_id: string;
   transaction_id: string;

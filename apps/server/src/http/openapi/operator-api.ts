@@ -20,6 +20,7 @@ export const operatorApi = (hasBuiltInIssuer: boolean): ApiDescription => ({
     { name: 'Rails', description: 'The connections to banks.' },
     { name: 'Callbacks', description: "Clients' callback endpoints." },
     { name: 'Clients', description: 'The clients and their limits.' },
+    { name: 'Proposals', description: 'Changes that a second person must approve.' },
     { name: 'Sessions', description: 'People who are logged in.' },
     { name: 'Audit', description: 'What operators did.' },
     { name: 'Health', description: 'Processes, health checks and metrics.' },

@@ -5,6 +5,7 @@ import { DeliverySchema } from '../callbacks/delivery-resource.ts';
 import { TransactionStatus } from '../check-status/schema.ts';
 import type { ErrorCode } from '../errors.ts';
 import { accessToken, errorResponses, successResponse } from '../schemas.ts';
+import { PROPOSED, ProposalSchema } from './four-eyes/proposal-json.ts';
 
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
 
@@ -29,6 +30,8 @@ interface Action {
   readonly title: string;
   readonly data: TSchema & { title?: string };
   readonly errors: readonly ErrorCode[];
+  /** Whether it may need the approval of a second person. */
+  readonly mayBeProposed?: true;
 }
 
 /** An action of an operator: a POST or PATCH with a reason. */
@@ -43,6 +46,9 @@ export const actionSchema = (action: Action) => ({
   body: Type.Object({ ...action.body, reason: Reason }, { title: action.title }),
   response: {
     200: successResponse(action.data, englishOnly(action.message), action.summary),
+    ...(action.mayBeProposed === true
+      ? { 202: successResponse(ProposalSchema, englishOnly(PROPOSED), 'It waits for the approval of a second person.') }
+      : {}),
     ...errorResponses([
       'INVALID_FORMAT',
       'INVALID_REQUEST',
@@ -110,6 +116,7 @@ export const resolveReviewSchema = actionSchema({
   querystring: ofClient,
   body: {},
   title: 'ResolveReviewRequest',
+  mayBeProposed: true,
   data: Type.Object(
     { resolved: Type.Boolean({ description: 'false: it was not under review, and nothing was done.' }) },
     { title: 'ResolvedReview', additionalProperties: false },

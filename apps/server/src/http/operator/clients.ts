@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import type { FourEyesKind } from '../../auth/four-eyes.ts';
 import { isReferenceId } from '../../domain/identifiers.ts';
 import { englishOnly } from '../../lib/bilingual-text.ts';
 import { isJsonObject, type JsonObject, numberText } from '../../lib/exact-json.ts';
@@ -14,18 +15,27 @@ import {
 } from '../../postgres/clients.ts';
 import type { Database } from '../../postgres/database.ts';
 import { findManagedState, lockManagedState } from '../../postgres/managed-state.ts';
-import { recordingAction } from '../../postgres/operator-actions.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { invalidRequest } from '../query-parameters.ts';
 import { requireJson } from '../request-body.ts';
 import { accessToken, errorResponses, nullable, successResponse } from '../schemas.ts';
-import { actorOf, fieldsOf, reasonOf } from './action-request.ts';
+import { fieldsOf, reasonOf } from './action-request.ts';
 import { actionSchema } from './action-schemas.ts';
+import type { FourEyes } from './four-eyes/four-eyes.ts';
+import type { GuardedOperation } from './four-eyes/guarded-operation.ts';
+
+export interface ClientsDependencies {
+  readonly authorize: Authorize;
+  readonly database: Database;
+  readonly fourEyes: Pick<FourEyes, 'guard'>;
+}
 
 /** The clients with their limits; changes to them, recorded, by the same functions as `npm run manage -- client`. */
-export function operatorClients(app: FastifyInstance, authorize: Authorize, database: Database): void {
+export function operatorClients(app: FastifyInstance, { authorize, database, fourEyes }: ClientsDependencies): void {
+  const run = fourEyes.guard(clientChange);
+
   app.get(
     '/operator/v1/clients',
     { onRequest: authorize({ scope: 'operator:read' }), schema: listClientsSchema },
@@ -45,23 +55,53 @@ export function operatorClients(app: FastifyInstance, authorize: Authorize, data
       const [trusted, disabled] = [flagIn(body, 'trusted'), flagIn(body, 'disabled')];
       const { client_id: clientId } = request.params as { client_id: string };
       if (!isReferenceId(clientId)) throw noClient();
-      const client = await recordingAction(database, actorOf(request), async (inside) => {
-        await lockManagedState(inside, clientId);
-        const before = await findManagedState(inside, clientId);
-        if (Object.keys(limits).length > 0) await setClientLimits(inside, clientId, limits);
-        if (trusted !== null) await changeClient(inside, clientId, trusted ? 'trust' : 'distrust');
-        if (disabled !== null) await changeClient(inside, clientId, disabled ? 'disable' : 'enable');
-        const after = await findManagedState(inside, clientId);
-        const result = (await findAllClients(inside)).find((each) => each.clientId === clientId) ?? null;
-        const record = { action: 'client change', clientId, subjectId: null, reason, before, after };
-        // A raised limit or trust lets validations go on that wait for it.
-        if (before !== after) await resumePausedValidations(inside, clientId);
-        return { result, record: before === after ? null : record };
-      });
-      if (client === null) throw noClient();
-      return sendOperatorSuccess(reply, 'Client changed', JSON.stringify(clientJson(client)));
+      const kinds: FourEyesKind[] = [
+        ...(Object.keys(limits).length > 0 ? (['limits'] as const) : []),
+        ...(trusted === null ? [] : (['trust'] as const)),
+      ];
+      const change = { client_id: clientId, limits, trusted, disabled };
+      return run(request, reply, { kinds, change, reason, clientId, subjectId: null, message: 'Client changed' });
     },
   );
+}
+
+/** What is asked for: limits and flags that are null, or left out, stay as they are. */
+interface ClientChange extends JsonObject {
+  readonly client_id: string;
+  readonly limits: Partial<Record<ClientLimit, number | null>>;
+  readonly trusted: boolean | null;
+  readonly disabled: boolean | null;
+}
+
+const clientChange: GuardedOperation<ClientChange> = {
+  action: 'client change',
+
+  async lockState(inside, { client_id: clientId }) {
+    await lockManagedState(inside, clientId);
+    const { limits, trusted, disabled } = clientJson(await getClient(inside, clientId));
+    return JSON.stringify({ limits, trusted, disabled });
+  },
+
+  async execute(inside, { client_id: clientId, limits, trusted, disabled }, reason) {
+    await lockManagedState(inside, clientId);
+    const before = await findManagedState(inside, clientId);
+    if (Object.keys(limits).length > 0) await setClientLimits(inside, clientId, limits);
+    if (trusted !== null) await changeClient(inside, clientId, trusted ? 'trust' : 'distrust');
+    if (disabled !== null) await changeClient(inside, clientId, disabled ? 'disable' : 'enable');
+    const after = await findManagedState(inside, clientId);
+    const result = JSON.stringify(clientJson(await getClient(inside, clientId)));
+    const record = { action: 'client change', clientId, subjectId: null, reason, before, after };
+    // A raised limit or trust lets validations go on that wait for it.
+    if (before !== after) await resumePausedValidations(inside, clientId);
+    return { result, record: before === after ? null : record };
+  },
+};
+
+/** @throws ApiError NOT_FOUND */
+async function getClient(inside: Database, clientId: string): Promise<ClientRecord> {
+  const client = (await findAllClients(inside)).find((each) => each.clientId === clientId);
+  if (client === undefined) throw noClient();
+  return client;
 }
 
 const noClient = (): ApiError =>
@@ -166,6 +206,7 @@ const changeClientSchema = actionSchema({
     disabled: Type.Optional(Type.Boolean({ description: 'Whether to refuse its requests.' })),
   },
   title: 'ChangeClientRequest',
+  mayBeProposed: true,
   data: ClientSchema,
   errors: ['NOT_FOUND'],
 });

@@ -26,6 +26,8 @@ import { listCallbackEndpoints } from './callback-endpoints.ts';
 import { operatorClients } from './clients.ts';
 import { listRestrictedClients } from './enumeration.ts';
 import { type FeedOperationDependencies, receiveFeed } from './feed.ts';
+import { createFourEyes, type FourEyesOptions } from './four-eyes/four-eyes.ts';
+import { proposals } from './four-eyes/proposals.ts';
 import { type HealthDependencies, healthEndpoints } from './health.ts';
 import { createBrowserSessions } from './login/browser-sessions.ts';
 import { type LoginPagesDependencies, loginPages } from './login/login.ts';
@@ -39,6 +41,7 @@ import { resendDelivery } from './resend-delivery.ts';
 import { resolveReview } from './resolve-review.ts';
 import { searchAllTransactions } from './search-transactions.ts';
 import { peopleSessions } from './sessions.ts';
+import { signingKeys } from './signing-keys.ts';
 import { transactionActions } from './transaction-actions.ts';
 import { listTransactions } from './transactions.ts';
 
@@ -69,8 +72,7 @@ export interface PeopleDependencies {
   readonly login: Pick<LoginPagesDependencies, 'provider' | 'hasLinks' | 'seal'>;
   /** Whether browsers reach the listener over TLS. */
   readonly isSecure: boolean;
-  /** The kinds of changes that a second person must approve. */
-  readonly fourEyes: readonly string[];
+  readonly fourEyes: Omit<FourEyesOptions, 'database'>;
 }
 
 /** Registers routes on the operator listener. Each of them calls `authorize` for the scope it requires. */
@@ -85,6 +87,7 @@ export async function createOperatorServer(given: OperatorServerDependencies): P
   const browserSessions = createBrowserSessions(given.authorize, { sessions: people.sessions, cookie });
   const { authorize } = browserSessions;
   const dependencies = { ...given, authorize };
+  const fourEyes = createFourEyes({ ...people.fourEyes, database });
   const app = createServer({ errorForm: loginErrorForm(operatorErrorForm), ...listener, name: 'operator' });
   const answerOtherMethods = collectMethods(app);
   readJsonBodies(app);
@@ -98,9 +101,10 @@ export async function createOperatorServer(given: OperatorServerDependencies): P
   readTransaction(app, dependencies);
   transactionActions(app, dependencies);
   listUndeliveredCallbacks(app, dependencies);
-  resolveReview(app, authorize, database);
+  resolveReview(app, { authorize, database, fourEyes });
   resendDelivery(app, authorize, database);
-  operatorClients(app, authorize, database);
+  operatorClients(app, { authorize, database, fourEyes });
+  if (dependencies.issuer !== null) signingKeys(app, { authorize, fourEyes, seal: people.login.seal });
   listAudit(app, dependencies);
   listTransactions(app, authorize, database);
   listAccountValidations(app, authorize, database);
@@ -108,7 +112,8 @@ export async function createOperatorServer(given: OperatorServerDependencies): P
   listRestrictedClients(app, authorize, dependencies.enumerationGuard);
   listRails(app, authorize, dependencies.inquiries);
   listLiveProcesses(app, authorize, database, dependencies.processId);
-  ownSession(app, { database, sessions: people.sessions, browserSessions, cookie, fourEyes: people.fourEyes });
+  ownSession(app, { database, sessions: people.sessions, browserSessions, cookie, fourEyes: people.fourEyes.kinds });
+  proposals(app, { ...dependencies, fourEyes, requireRole: browserSessions.requireRole });
   peopleSessions(app, { authorize, database, idleSeconds: people.idleSeconds });
   loginPages(app, {
     ...people.login,

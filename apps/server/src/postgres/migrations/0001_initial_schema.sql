@@ -621,6 +621,56 @@ create table tiba.operator_login_links (
   constraint operator_login_links_role_known check (role in ('viewer', 'support', 'engineer', 'approver'))
 );
 
+-- Changes that a person proposes and another one approves, where the operator turns it on (TIBA_FOUR_EYES).
+create table tiba.operator_proposals (
+  proposal_id text collate "C" not null,
+  -- What the change is about, as TIBA_FOUR_EYES names it.
+  kinds text[] not null,
+  -- What is done when it is approved, as the record of actions names it.
+  action text not null,
+  client_id text collate "C",
+  subject_id text collate "C",
+  -- JSON text: exactly what is executed; and its SHA-256, which the approval names.
+  payload text not null,
+  payload_hash bytea not null,
+  -- JSON text of what the change is based on: if it differs at the approval, the proposal is outdated.
+  before text,
+  reason text not null,
+  proposer text collate "C" not null,
+  proposer_name text not null,
+  proposer_session text not null,
+  proposer_role text not null,
+  origin text not null,
+  -- To the millisecond, so that a cursor can hold it.
+  created_at timestamptz(3) not null default now(),
+  expires_at timestamptz not null,
+  state text not null default 'pending',
+  decided_by text,
+  decided_by_name text,
+  decided_at timestamptz,
+  decision_reason text,
+  constraint operator_proposals_pkey primary key (proposal_id),
+  constraint operator_proposals_state_known check (state in ('pending', 'executed', 'refused', 'outdated')),
+  constraint operator_proposals_decided_by_another check (decided_by <> proposer),
+  constraint operator_proposals_decided_when_not_pending check ((state = 'pending') = (decided_by is null))
+);
+create index operator_proposals_created_at on tiba.operator_proposals (created_at, proposal_id);
+
+-- What is approved is what was proposed: only the decision is ever written, and once.
+create function tiba.refuse_changed_proposal() returns trigger language plpgsql as $$
+begin
+  if old.state <> 'pending'
+     or (to_jsonb(new) - '{state,decided_by,decided_by_name,decided_at,decision_reason}'::text[])
+        is distinct from (to_jsonb(old) - '{state,decided_by,decided_by_name,decided_at,decision_reason}'::text[]) then
+    raise exception 'a proposal is decided once and never changed' using errcode = 'insufficient_privilege';
+  end if;
+  return new;
+end
+$$;
+create trigger operator_proposals_unchanged before update on tiba.operator_proposals
+  for each row execute function tiba.refuse_changed_proposal();
+alter table tiba.operator_proposals enable always trigger operator_proposals_unchanged;
+
 -- The availability that clients were last notified of, for each bank that was ever DOWN. It belongs to no client:
 -- all clients get the same notice.
 create table tiba.bank_availability (

@@ -22,8 +22,8 @@ export interface BrowserSessionsDependencies {
 export interface BrowserSessions {
   /** For operations of machines and people. A request with an `Authorization` header is judged by that alone. */
   readonly authorize: Authorize;
-  /** For operations of people alone, of any role. */
-  readonly requirePerson: onRequestHookHandler;
+  /** For operations of people alone, with this role at the least. */
+  readonly requireRole: (role: Role) => onRequestHookHandler;
 }
 
 export function createBrowserSessions(
@@ -55,17 +55,20 @@ export function createBrowserSessions(
     };
   };
 
-  const requirePerson: onRequestHookHandler = (request, _reply, done) => {
+  const requireRole: BrowserSessions['requireRole'] = (role) => (request, _reply, done) => {
     const secret = cookie.read(request);
-    const proceed = (): void => done(checkAccept(request, []));
-    if (secret === null) done(noSession(NO_SESSION));
+    const proceed = (person: PersonInSession): void =>
+      done(hasRole(person.role, role) ? checkAccept(request, []) : forbidden(person.role, role));
+    if (request.headers.authorization !== undefined)
+      done(new ApiError('FORBIDDEN', { message: PEOPLE_ONLY, headers: CHALLENGE }));
+    else if (secret === null) done(noSession(NO_SESSION));
     else authenticate(request, secret).then(proceed, done);
   };
 
-  return { authorize, requirePerson };
+  return { authorize, requireRole };
 }
 
-/** The person of a request that `requirePerson` has let in. */
+/** The person of a request that `requireRole` has let in. */
 export function personOf({ caller }: FastifyRequest): PersonInSession {
   if (caller?.person === undefined) throw new Error('a route for people reads the person of a machine');
   return caller.person;
@@ -85,11 +88,14 @@ function assertSameOrigin({ method, headers }: FastifyRequest, secret: string): 
 }
 
 /** RFC 9110, section 11.6.1: an answer that refuses names a scheme. A cookie is none. */
-const CHALLENGE = { 'www-authenticate': 'Bearer realm="tiba"' };
+export const CHALLENGE = { 'www-authenticate': 'Bearer realm="tiba"' };
 
 const NO_CSRF_TOKEN = englishOnly(
   'A request that changes something needs the csrf_token of GET /operator/v1/session in the header X-CSRF-Token, and ' +
     'must come from a page of this listener',
+);
+const PEOPLE_ONLY = englishOnly(
+  'This is for people: a person decides here, with a session and without an access token',
 );
 const NO_SESSION = englishOnly('You are not logged in: log in at /operator/login');
 const SESSION_ENDED = englishOnly('Your session has ended: log in again at /operator/login');

@@ -15,7 +15,7 @@ import type { Cookie } from './session-cookie.ts';
 export interface SessionDependencies {
   readonly database: Database;
   readonly sessions: Pick<OperatorSessions, 'end'>;
-  readonly browserSessions: Pick<BrowserSessions, 'requirePerson'>;
+  readonly browserSessions: Pick<BrowserSessions, 'requireRole'>;
   readonly cookie: Cookie;
   /** The kinds of changes that a second person must approve. */
   readonly fourEyes: readonly string[];
@@ -24,7 +24,7 @@ export interface SessionDependencies {
 /** The session of the person who asks, and its end. */
 export function ownSession(app: FastifyInstance, dependencies: SessionDependencies): void {
   const { database, sessions, browserSessions, cookie, fourEyes } = dependencies;
-  const { requirePerson } = browserSessions;
+  const requirePerson = browserSessions.requireRole('viewer');
 
   app.get('/operator/v1/session', { onRequest: requirePerson, schema: readSessionSchema }, async (request, reply) => {
     const { subject, name, role, expiresAt } = personOf(request);
@@ -89,7 +89,7 @@ const readSessionSchema = {
   description: 'The person of the session cookie. 401 says where to log in. An access token has no session.',
   response: {
     200: successResponse(SessionSchema, englishOnly('Session found'), 'The session.'),
-    ...errorResponses([], ERRORS),
+    ...errorResponses(['FORBIDDEN'], ERRORS),
   },
 };
 

@@ -1,0 +1,99 @@
+import { Type } from 'typebox';
+import { englishOnly } from '../../../lib/bilingual-text.ts';
+import type { ErrorCode } from '../../errors.ts';
+import { nextPage, pageParameters } from '../../pages.ts';
+import { accessToken, errorResponses, successResponse, UNAUTHENTICATED_ERRORS } from '../../schemas.ts';
+import { ProposalSchema, ProposalStateSchema } from './proposal-json.ts';
+
+const text = (description: string, example: string) => Type.String({ description, examples: [example] });
+const params = Type.Object({ proposal_id: text('The proposal.', 'pr_5f0c1d2e3b4a59687786') });
+
+export const listProposalsSchema = {
+  tags: ['Proposals'],
+  security: accessToken('operator:read'),
+  operationId: 'listProposals',
+  summary: 'List proposed changes, the latest first',
+  description: 'Of changes that a second person must approve (TIBA_FOUR_EYES).',
+  querystring: Type.Object({
+    state: Type.Optional(ProposalStateSchema),
+    client_id: Type.Optional(text('The client that it concerns.', 'shop-one')),
+    ...pageParameters,
+  }),
+  response: {
+    200: successResponse(
+      Type.Object(
+        { proposals: Type.Array(ProposalSchema), ...nextPage },
+        { title: 'ProposalList', additionalProperties: false },
+      ),
+      englishOnly('Proposals found'),
+      'The proposals. `Link` with `rel="next"` is the address of the next page (RFC 8288).',
+      { headers: ['Link'] },
+    ),
+    ...errorResponses(['INVALID_REQUEST']),
+  },
+};
+
+export const readProposalSchema = {
+  tags: ['Proposals'],
+  security: accessToken('operator:read'),
+  operationId: 'readProposal',
+  summary: 'Read a proposed change',
+  description: 'With exactly what is executed when it is approved.',
+  params,
+  response: {
+    200: successResponse(ProposalSchema, englishOnly('Proposal found'), 'The proposal.'),
+    ...errorResponses(['NOT_FOUND']),
+  },
+};
+
+const Reason = text('Why, in 5 to 500 characters. It is recorded.', 'Agreed with the client');
+
+const DECISION_ERRORS = [
+  ...UNAUTHENTICATED_ERRORS,
+  'UNAUTHORIZED',
+  'FORBIDDEN',
+  'NOT_FOUND',
+  'NOT_ACCEPTABLE',
+  'INVALID_REQUEST',
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'PROPOSAL_CONFLICT',
+  'INTERNAL_ERROR',
+] as const satisfies readonly ErrorCode[];
+
+const decision = (operationId: string, summary: string, description: string) => ({
+  tags: ['Proposals'],
+  security: [{ session: [] }],
+  operationId,
+  summary,
+  description: `${description} A person with the role approver decides, and never the one who proposed it.`,
+  params,
+  ...responses(summary),
+});
+
+const responses = (summary: string) => ({
+  response: {
+    200: successResponse(ProposalSchema, englishOnly('Decided'), summary),
+    ...errorResponses([], DECISION_ERRORS),
+  },
+});
+
+export const approveSchema = {
+  ...decision(
+    'approveProposal',
+    'Approve a proposed change, which makes it',
+    'Exactly what was proposed is done, once. If what it is about has changed since, nothing is done.',
+  ),
+  body: Type.Object(
+    {
+      payload_hash: text('Of the proposal that was read: what differs from it is not approved.', 'a'.repeat(64)),
+      reason: Reason,
+    },
+    { title: 'ApproveProposalRequest' },
+  ),
+};
+
+export const refuseSchema = {
+  ...decision('refuseProposal', 'Refuse a proposed change', 'Nothing is changed.'),
+  body: Type.Object({ reason: Reason }, { title: 'RefuseProposalRequest' }),
+};

@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import pg from 'pg';
+import { openSql } from '../callbacks/endpoints-harness.ts';
+import { assertError, assertSuccess } from '../contract/assertions.ts';
+import { databaseUrlOf, manage } from '../manage/manage-process.ts';
+import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { type Browser, logIn } from './browser.ts';
+
+/** Changes that a second person must approve: there is no way around it. */
+
+let service: TestService;
+let sql: Awaited<ReturnType<typeof openSql>>;
+let engineer: Browser;
+let siti: Browser;
+let budi: Browser;
+
+const SITI = { subject: 'siti@example.com', name: 'Siti Rahma', role: 'approver' } as const;
+const BUDI = { subject: 'budi@example.com', name: 'Budi Santoso', role: 'approver' } as const;
+const WHY = { reason: 'Ticket 4711: more payouts' };
+const AGREED = 'Agreed with the client';
+
+before(async () => {
+  service = await startTestService({ rails: [], settings: { fourEyes: ['limits', 'reviews', 'keys'] } });
+  sql = await openSql(service);
+  engineer = await logIn(service, { subject: 'eka@example.com', name: 'Eka', role: 'engineer' });
+  siti = await logIn(service, SITI);
+  budi = await logIn(service, BUDI);
+});
+after(async () => {
+  await sql?.end();
+  await service?.close();
+});
+
+interface Proposal extends Readonly<Record<string, unknown>> {
+  readonly proposal_id: string;
+  readonly payload_hash: string;
+}
+
+let accounts = 1_000;
+
+/** A proposal of Siti's that sets a new limit of beta, and that limit. */
+async function propose(by: Browser = siti): Promise<{ readonly proposal: Proposal; readonly limit: number }> {
+  const limit = (accounts += 1);
+  const answer = await by.act('PATCH', 'clients/beta', { ...WHY, limits: { accounts_per_day: limit } });
+  assert.equal(answer.status, 202, answer.text);
+  return { proposal: answer.json.data as Proposal, limit };
+}
+
+const approve = (by: Browser, { proposal_id: id, payload_hash: hash }: Proposal, headers = {}): Promise<Answer> =>
+  by.act('POST', `proposals/${id}/approve`, { payload_hash: hash, reason: AGREED }, headers);
+
+const limitOfBeta = async (): Promise<unknown> =>
+  (await sql("select accounts_per_day from tiba.clients where client_id = 'beta'"))[0]?.['accounts_per_day'];
+
+const actions = async (count: number): Promise<Record<string, unknown>[]> =>
+  (assertSuccess(await engineer.get(`audit?limit=${count}`)) as { actions: Record<string, unknown>[] }).actions;
+
+test('a change is proposed, and made once another person has approved it', async () => {
+  const { four_eyes: kinds } = assertSuccess(await siti.get('session'));
+  assert.deepEqual(kinds, ['limits', 'reviews', 'keys']);
+  const limitBefore = await limitOfBeta();
+  const { proposal, limit } = await propose();
+  assert.deepEqual(
+    [proposal['state'], proposal['proposed_by'], proposal['kinds'], proposal['client_id']],
+    ['pending', `person:${SITI.subject}`, ['limits'], 'beta'],
+  );
+  assert.equal(await limitOfBeta(), limitBefore);
+  const approved = assertSuccess(await approve(budi, proposal));
+  assert.deepEqual([approved['state'], approved['decided_by_name']], ['executed', BUDI.name]);
+  assert.equal(await limitOfBeta(), limit);
+  const [changed, approval, proposed] = await actions(3);
+  assert.deepEqual([proposed?.['action'], proposed?.['actor_name']], ['proposal create', SITI.name]);
+  assert.deepEqual(
+    [approval?.['action'], approval?.['actor_name'], approval?.['reason']],
+    ['proposal approve', BUDI.name, AGREED],
+  );
+  assert.deepEqual(
+    ['action', 'actor', 'actor_name', 'approved_by', 'approved_by_name', 'proposal_id', 'reason'].map(
+      (name) => changed?.[name],
+    ),
+    [
+      'client change',
+      `person:${SITI.subject}`,
+      SITI.name,
+      `person:${BUDI.subject}`,
+      BUDI.name,
+      proposal['proposal_id'],
+      WHY.reason,
+    ],
+  );
+  const environment = { DATABASE_URL: databaseUrlOf(service.database) };
+  assert.equal((await manage(['audit', 'verify'], { environment })).code, 0);
+});
+
+test('what needs no approval is done at once, and what is wrong is refused before it is proposed', async () => {
+  assertSuccess(await engineer.act('PATCH', 'clients/alpha', { ...WHY, trusted: true }));
+  assertSuccess(await engineer.act('PATCH', 'clients/alpha', { ...WHY, disabled: true }));
+  assertSuccess(await engineer.act('PATCH', 'clients/alpha', { ...WHY, disabled: false }));
+  const limits = { accounts_per_day: 5 };
+  assertError(await siti.act('PATCH', 'clients/unknown', { ...WHY, limits }), 'NOT_FOUND');
+  assertError(await siti.act('PATCH', 'clients/beta', { ...WHY, limits: { x: 1 } }), 'INVALID_REQUEST');
+});
+
+suite('a proposal is not approved', () => {
+  test('by the person who made it, in this session or another', async () => {
+    const { proposal } = await propose();
+    const before = await limitOfBeta();
+    for (const session of [siti, await logIn(service, SITI)]) {
+      assertError(await approve(session, proposal), 'FORBIDDEN', /You proposed this change: another person/);
+      const refused = await session.act('POST', `proposals/${proposal.proposal_id}/refuse`, { reason: AGREED });
+      assertError(refused, 'FORBIDDEN', /You proposed this change/);
+    }
+    assert.equal(await limitOfBeta(), before);
+  });
+
+  test('by a person without the role, or by a machine', async () => {
+    const { proposal } = await propose();
+    assertError(await approve(engineer, proposal), 'FORBIDDEN', /this needs the role approver/);
+    const { token } = await service.addClient('robot', ['operator:read', 'operator:write', 'operator:unmask']);
+    const authorization = `Bearer ${token}`;
+    // Also with the cookie of an approver beside it.
+    for (const cookie of ['', budi.cookie]) {
+      assertError(await approve(budi, proposal, { authorization, cookie }), 'FORBIDDEN', /a person decides/);
+    }
+    assertError(await approve(budi, proposal, { cookie: '' }), 'UNAUTHORIZED', /log in/);
+    assertError(await approve(budi, proposal, { 'x-csrf-token': '' }), 'FORBIDDEN', /X-CSRF-Token/);
+  });
+
+  test('after it has expired', async () => {
+    const { proposal } = await propose();
+    const owner = new pg.Client(service.database.connection);
+    await owner.connect();
+    try {
+      await owner.query('alter table tiba.operator_proposals disable trigger user');
+      await owner.query('update tiba.operator_proposals set expires_at = now() where proposal_id = $1', [
+        proposal.proposal_id,
+      ]);
+      await owner.query('alter table tiba.operator_proposals enable always trigger operator_proposals_unchanged');
+    } finally {
+      await owner.end();
+    }
+    assertError(await approve(budi, proposal), 'PROPOSAL_CONFLICT', /has expired, and nothing was done/);
+    const { proposals } = assertSuccess(await budi.get('proposals?state=expired')) as { proposals: Proposal[] };
+    assert.deepEqual(
+      proposals.map((each) => each.proposal_id),
+      [proposal.proposal_id],
+    );
+  });
+
+  test('with another payload than the one that was read', async () => {
+    const { proposal } = await propose();
+    const before = await limitOfBeta();
+    const other = { ...proposal, payload_hash: 'a'.repeat(64) };
+    assertError(await approve(budi, other), 'PROPOSAL_CONFLICT', /differs from the one that you approve/);
+    for (const wrong of ['', 'x', proposal.payload_hash.toUpperCase(), null]) {
+      const body = { payload_hash: wrong, reason: AGREED };
+      assertError(await budi.act('POST', `proposals/${proposal.proposal_id}/approve`, body), 'INVALID_REQUEST');
+    }
+    // The service's role cannot change it, and what its owner changed is noticed.
+    const change = `update tiba.operator_proposals set payload = replace(payload, '${accounts}', '999999')
+                     where proposal_id = '${proposal.proposal_id}'`;
+    await assert.rejects(sql(change), /decided once and never changed/);
+    await sql('alter table tiba.operator_proposals disable trigger user');
+    await sql(change);
+    await sql('alter table tiba.operator_proposals enable always trigger operator_proposals_unchanged');
+    assertError(await approve(budi, proposal), 'PROPOSAL_CONFLICT', /differs from the one that you approve/);
+    assert.equal(await limitOfBeta(), before);
+  });
+
+  test('when what it is about has changed since', async () => {
+    const { proposal } = await propose();
+    await sql("update tiba.clients set accounts_per_day = 77 where client_id = 'beta'");
+    assertError(await approve(budi, proposal), 'PROPOSAL_CONFLICT', /has changed since, and nothing was done/);
+    assert.equal(await limitOfBeta(), 77);
+    assertError(await approve(budi, proposal), 'PROPOSAL_CONFLICT', /decided already: outdated, by Budi Santoso/);
+    const [outdated] = await actions(1);
+    assert.equal(outdated?.['action'], 'proposal outdated');
+  });
+
+  test('after it was refused', async () => {
+    const { proposal } = await propose();
+    const refused = await budi.act('POST', `proposals/${proposal.proposal_id}/refuse`, { reason: 'Too many' });
+    assert.equal(assertSuccess(refused)['state'], 'refused');
+    assertError(await approve(budi, proposal), 'PROPOSAL_CONFLICT', /decided already: refused, by Budi Santoso/);
+  });
+});
+
+test('of two approvals at the same time, one makes the change', async () => {
+  const third = await logIn(service, { subject: 'citra@example.com', name: 'Citra', role: 'approver' });
+  const { proposal, limit } = await propose();
+  const answers = await Promise.all([budi, third, budi, third].map((each) => approve(each, proposal)));
+  assert.deepEqual(
+    answers.map(({ status }) => status).toSorted((one, other) => one - other),
+    [200, 409, 409, 409],
+  );
+  assert.equal(await limitOfBeta(), limit);
+  const [row] = await sql(
+    "select count(*)::int as n from tiba.operator_actions where proposal_id = $1 and action = 'client change'",
+    [proposal.proposal_id],
+  );
+  assert.equal(row?.['n'], 1);
+});
+
+suite('there is no way around a proposal', () => {
+  const limits = { accounts_per_day: 123_456 };
+
+  test('by an access token', async () => {
+    const { token } = await service.addClient('machine', ['operator:read', 'operator:write']);
+    const answer = await send(`${service.operatorUrl}/operator/v1/clients/beta`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...WHY, limits }),
+    });
+    assertError(answer, 'FORBIDDEN', /needs the approval of a second person \(TIBA_FOUR_EYES: limits\)/);
+    assert.notEqual(await limitOfBeta(), limits.accounts_per_day);
+  });
+
+  test('by what is done at once in the same request', async () => {
+    const answer = await siti.act('PATCH', 'clients/beta', { ...WHY, limits, trusted: true, disabled: true });
+    assert.equal(answer.status, 202);
+    const [beta] = await sql("select trusted, disabled_at from tiba.clients where client_id = 'beta'");
+    assert.deepEqual(beta, { trusted: false, disabled_at: null });
+  });
+
+  test('by a command, which says so and is recorded', async () => {
+    const environment = { DATABASE_URL: databaseUrlOf(service.database), TIBA_FOUR_EYES: 'limits,keys' };
+    const command = ['client', 'limits', 'beta', '--accounts-per-day', '88'];
+    const refused = await manage([...command, '--reason', 'Ticket 5'], { environment });
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /--without-approval/);
+    assert.notEqual(await limitOfBeta(), 88);
+    const done = await manage([...command, '--without-approval', 'Outage 12: no approver can be reached'], {
+      environment,
+    });
+    assert.equal(done.code, 0, done.stderr);
+    assert.equal(await limitOfBeta(), 88);
+    const [action] = await actions(1);
+    assert.deepEqual(
+      [action?.['action'], action?.['reason']],
+      ['client limits (without approval)', 'Outage 12: no approver can be reached'],
+    );
+  });
+});
+
+test('a review is ended by approval', async () => {
+  const id = { transaction_id: 'TB0000000004', reference_id: 'four' };
+  assertSuccess(await service.feed(statusUpdate({ ...id, rail: 'no-such-rail', rail_reference: 'P4' })));
+  await sql(
+    `update tiba.status_inquiries set unknown_since = now(), review_since = now(), next_at = now() + interval '1 day'
+      where transaction_id = 'TB0000000004'`,
+  );
+  const answer = await engineer.act('POST', 'transactions/TB0000000004/resolve-review', WHY);
+  assert.equal(answer.status, 202, answer.text);
+  const inReview = async (): Promise<unknown> =>
+    (await sql('select review_since is not null as in_review from tiba.status_inquiries'))[0]?.['in_review'];
+  assert.equal(await inReview(), true);
+  assertSuccess(await approve(budi, answer.json.data as Proposal));
+  assert.equal(await inReview(), false);
+});
+
+test('a new signing key is made by approval, and not while the keys have changed since', async () => {
+  const rotate = async (): Promise<Proposal> => {
+    const answer = await engineer.act('POST', 'signing-keys/rotate', WHY);
+    assert.equal(answer.status, 202, answer.text);
+    return answer.json.data as Proposal;
+  };
+  const signing = async (): Promise<unknown> =>
+    (await sql('select key_id from tiba.signing_keys where retired_at is null'))[0]?.['key_id'];
+  const before = await signing();
+  const [first, second] = [await rotate(), await rotate()];
+  assert.equal(await signing(), before);
+  assertSuccess(await approve(budi, first));
+  const after = await signing();
+  assert.notEqual(after, before);
+  assertError(await approve(budi, second), 'PROPOSAL_CONFLICT', /has changed since/);
+  assert.equal(await signing(), after);
+});
+
+test('proposals are listed page by page, the latest first', async () => {
+  const ids: string[] = [];
+  for (let query = '?limit=3'; ; ) {
+    const { proposals, next_cursor: cursor } = assertSuccess(await engineer.get(`proposals${query}`)) as {
+      proposals: Proposal[];
+      next_cursor: string | null;
+    };
+    ids.push(...proposals.map((each) => each.proposal_id));
+    if (cursor === null) break;
+    query = `?limit=3&cursor=${cursor}`;
+  }
+  const rows = await sql('select proposal_id from tiba.operator_proposals order by created_at desc, proposal_id desc');
+  assert.deepEqual(
+    ids,
+    rows.map((row) => row['proposal_id']),
+  );
+  assert.ok(ids.length > 8);
+  assertError(await engineer.get('proposals/pr_none'), 'NOT_FOUND');
+  assertSuccess(await engineer.get(`proposals/${ids[0]}`));
+});
