@@ -11,6 +11,8 @@ ARG BUILD_BASE=docker.io/library/node:26-bookworm-slim
 FROM ${BUILD_BASE} AS packages
 WORKDIR /opt/tiba
 COPY package.json package-lock.json .npmrc ./
+# npm ci builds the console.
+COPY apps/console apps/console
 RUN npm ci --omit=dev && npm cache clean --force
 
 FROM ${BASE}
@@ -26,6 +28,7 @@ WORKDIR /opt/tiba
 COPY --from=packages /opt/tiba/node_modules node_modules
 COPY package.json openapi.json openapi-operator.json LICENSE ./
 COPY apps apps
+COPY --from=packages /opt/tiba/apps/console/dist apps/console/dist
 # The sandbox keeps its data in .tiba; serve needs a DATABASE_URL.
 RUN ln -s /data .tiba
 ENV TIBA_HOST=0.0.0.0 TIBA_OPERATOR_HOST=0.0.0.0 PATH=/opt/tiba/node_modules/node/bin:$PATH

@@ -27,6 +27,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 const STATIC_CHECKS: readonly (readonly [name: string, command: string, args: readonly string[]])[] = [
   ['types', 'tsc', ['--noEmit']],
+  ['types of the console', 'tsc', ['--project', 'apps/console']],
   ['lint', 'oxlint', ['--type-aware', '--deny-warnings']],
   ['format', 'biome', ['ci', '--colors=off', '.']],
   ['dead code', 'knip', []],

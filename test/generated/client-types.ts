@@ -38,31 +38,46 @@ const JSON_TYPE = 'application/json';
 
 /** Renders the types, operations and codes of `@tiba/client` from openapi.json. Reason: docs/decisions/0033-client-package.md. */
 export function renderClientTypes(openapi: string): string {
-  const { paths, webhooks, components } = JSON.parse(openapi) as ApiDocument;
+  const { webhooks, components } = JSON.parse(openapi) as ApiDocument;
+  const callbacks = Object.values(webhooks).map(({ post }) => typeOf(jsonSchema(post.requestBody)));
+  const callbackType = `export type Callback = ${callbacks.join(' | ')};`;
+  const codes = constant(
+    'ERROR_CODES',
+    'Every `error_code` of the service (docs/contract.md 7.1).',
+    errorCodes(components.schemas),
+  );
+  return renderTypes(openapi, { file: 'openapi.json', prefix: '/api/' }, [codes], callbackType);
+}
+
+/** Renders the types and operations of the console from openapi-operator.json. */
+export const renderConsoleTypes = (openapi: string): string =>
+  renderTypes(openapi, { file: 'openapi-operator.json', prefix: '/operator/' });
+
+function renderTypes(
+  openapi: string,
+  { file, prefix }: { readonly file: string; readonly prefix: string },
+  constants: readonly string[] = [],
+  callbackType = '',
+): string {
+  const { paths, components } = JSON.parse(openapi) as ApiDocument;
   const operations = Object.entries(paths)
-    .filter(([path]) => path.startsWith('/api/'))
+    .filter(([path]) => path.startsWith(prefix))
     .flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
     );
   const types = operations.map(({ operation }) => operationType(operation, components.schemas));
-  const callbacks = Object.values(webhooks).map(({ post }) => typeOf(jsonSchema(post.requestBody)));
-  const callbackType = `export type Callback = ${callbacks.join(' | ')};`;
   const names = reachable([...types, callbackType].join('\n'), components.schemas);
   return `${[
-    '/** Generated from openapi.json. Do not edit: run `npm run generate`. */',
+    `/** Generated from ${file}. Do not edit: run \`npm run generate\`. */`,
     '/** An exact decimal, such as `150000.00`. */\nexport type Decimal = `${number}.${number}`;',
     constant(
       'DECIMAL_FIELDS',
       'The fields that are a `Decimal`, wherever they stand.',
-      decimalFields(components.schemas),
+      decimalFields(names.map((name) => components.schemas[name] ?? {})),
     ),
-    constant(
-      'ERROR_CODES',
-      'Every `error_code` of the service (docs/contract.md 7.1).',
-      errorCodes(components.schemas),
-    ),
+    ...constants,
     ...names.map((name) => declaration(name, components.schemas[name] ?? {})),
-    `/** What a callback carries. */\n${callbackType}`,
+    ...(callbackType === '' ? [] : [`/** What a callback carries. */\n${callbackType}`]),
     `/** What each operation takes and answers in \`data\`, by its operationId. */\nexport interface Operations {\n${types.join('\n')}\n}`,
     `/** Method and path of each operation. */\nexport const OPERATIONS = {\n${operations
       .map(({ path, method, operation }) => `  ${operation.operationId}: ['${method}', '${path}'],`)
@@ -158,8 +173,8 @@ function reachable(text: string, schemas: Readonly<Record<string, Schema>>): str
   return [...found].sort();
 }
 
-function decimalFields(schemas: Readonly<Record<string, Schema>>): string[] {
-  const fields = Object.values(schemas).flatMap(({ properties = {} }) => Object.entries(properties));
+function decimalFields(schemas: readonly Schema[]): string[] {
+  const fields = schemas.flatMap(({ properties = {} }) => Object.entries(properties));
   const isDecimal = ({ format }: Schema): boolean => format === 'decimal';
   const names = new Set(fields.filter(([, schema]) => isDecimal(schema)).map(([name]) => name));
   const other = fields.find(([name, schema]) => names.has(name) && !isDecimal(schema));

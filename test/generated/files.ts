@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { send, startTestService, type TestService, testBanks } from '../support/service.ts';
 import { renderBanksPage } from './banks-page.ts';
-import { renderClientTypes } from './client-types.ts';
+import { renderClientTypes, renderConsoleTypes } from './client-types.ts';
 import { renderConfigurationPage } from './configuration-page.ts';
 import { renderDashboard } from './dashboard/render.ts';
 import { renderFailureReasonsPage } from './failure-reasons-page.ts';
@@ -16,9 +16,11 @@ export async function renderGeneratedFiles(): Promise<Record<string, string>> {
   const service = await startTestService();
   try {
     const openapi = await renderJson(service, `${service.url}/openapi.json`);
+    const operatorOpenapi = await renderJson(service, `${service.operatorUrl}/openapi-operator.json`);
     return {
       'openapi.json': openapi,
-      'openapi-operator.json': await renderJson(service, `${service.operatorUrl}/openapi-operator.json`),
+      'openapi-operator.json': operatorOpenapi,
+      'apps/console/src/generated/api.ts': renderConsoleTypes(operatorOpenapi),
       'packages/client/src/generated/api.ts': renderClientTypes(openapi),
       'schema.sql': await renderSchema(service.app.database),
       'deploy/grafana/dashboards/tiba.json': renderDashboard(),

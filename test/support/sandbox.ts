@@ -56,6 +56,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       TIBA_OPERATOR_PORT: '0',
       TIBA_SNAP_PORT: '0',
       TIBA_DATA_DIR: dataDirectory,
+      // Tests make their own.
+      TIBA_DEMO_TRANSACTIONS: 'no',
       // A machine that is busy with tests delays every event loop.
       TIBA_EVENT_LOOP_DELAY_MS: '0',
       ...options.environment,

@@ -51,7 +51,7 @@ const floorOf = (file: string): number => FLOOR_OF.get(partOf(file)) ?? -1;
 const noCircles: Rule = {
   name: 'no file imports itself by way of others',
   check(repository) {
-    const files = select(repository, ['apps/', 'bench/', 'campaign/', 'packages/', 'test/'], ['.ts']);
+    const files = select(repository, ['apps/', 'bench/', 'campaign/', 'packages/', 'test/'], ['.ts', '.tsx']);
     const imports = new Map(
       files.map((file) => [file, importsOf(repository, file).filter((name) => repository.has(name))]),
     );
@@ -218,6 +218,31 @@ const packagesStandAlone: Rule = {
   ],
 };
 
+const CONSOLE = 'apps/console/src/';
+const CONSOLE_PACKAGES = /^(?:preact(?:\/hooks)?|@preact\/signals)$/;
+
+const consoleStandsAlone: Rule = {
+  name: 'the console imports only its own files and the packages it is built from, and puts no HTML into a page',
+  check: (repository) => [
+    ...select(repository, [CONSOLE], ['.ts', '.tsx']).flatMap((file) =>
+      importsOf(repository, file)
+        .filter((name) => !name.startsWith(CONSOLE) && !CONSOLE_PACKAGES.test(name))
+        .map((name) => `${file} -> ${name}`),
+    ),
+    ...select(repository, [CONSOLE], ['.ts', '.tsx']).filter((file) =>
+      /dangerouslySetInnerHTML|innerHTML|insertAdjacentHTML|document\.write/.test(textOf(repository, file)),
+    ),
+    ...serverCode(repository).filter((file) =>
+      importsOf(repository, file).some((name) => name.startsWith('apps/console/')),
+    ),
+  ],
+  planted: [
+    { [`${CONSOLE}planted.ts`]: "import { ROLES } from '../../server/src/auth/roles.ts';\n" },
+    { [`${CONSOLE}planted.tsx`]: 'const page = <p dangerouslySetInnerHTML={{ __html: text }} />;\n' },
+    { [`${SERVER}http/planted.ts`]: "import { money } from '../../../console/src/format.ts';\n" },
+  ],
+};
+
 /** What loads the packages of OpenTelemetry; one of them is imported when tracing is on (app/tracing.ts). */
 const TRACING_SDK = new Set(
   ['collector.ts', 'open-telemetry.ts'].map((file) => `${SERVER}observability/tracing/${file}`),
@@ -245,5 +270,6 @@ export const ARCHITECTURE_RULES: readonly Rule[] = [
   templateIsWiredNowhere,
   bankAndServiceShareNoCode,
   packagesStandAlone,
+  consoleStandsAlone,
   tracingIsLoadedWhenItIsOn,
 ];

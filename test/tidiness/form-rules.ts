@@ -3,11 +3,11 @@ import { anchorsOf, linesOfProse } from '../../docs/site/anchors.ts';
 import { type Repository, type Rule, select, textOf } from './repository.ts';
 
 const code = (repository: Repository): string[] =>
-  select(repository, ['apps/', 'bench/', 'campaign/', 'packages/', 'test/'], ['.ts']);
+  select(repository, ['apps/', 'bench/', 'campaign/', 'packages/', 'test/'], ['.ts', '.tsx']);
 
 const FILE_LINES_MAX = 400;
 /** As long as what it is generated from. */
-const GENERATED = /^packages\/client\/src\/generated\//;
+const GENERATED = /^(?:packages\/client|apps\/console)\/src\/generated\//;
 
 const fileLength: Rule = {
   name: `no source file is longer than ${FILE_LINES_MAX} lines`,
@@ -34,7 +34,7 @@ function isTooLong(file: string, line: string): boolean {
 const lineLength: Rule = {
   name: `no line of code, SQL or prose is longer than ${COLUMNS_MAX} columns, in tests but for a text in it`,
   check: (repository) =>
-    select(repository, [''], ['.ts', '.sql', '.md']).flatMap((file) =>
+    select(repository, [''], ['.ts', '.tsx', '.sql', '.md']).flatMap((file) =>
       file === 'schema.sql'
         ? []
         : textOf(repository, file)
@@ -45,13 +45,14 @@ const lineLength: Rule = {
     { 'apps/server/src/http/planted.ts': `// ${'long '.repeat(30)}\n` },
     { 'apps/server/src/http/planted.ts': `const message = '${'long '.repeat(30)}';\n` },
     { 'test/planted.test.ts': `// ${'long '.repeat(30)}\n` },
+    { 'apps/console/src/planted.tsx': `const text = '${'long '.repeat(30)}';\n` },
     { 'docs/planted.md': `${'long '.repeat(30)}\n` },
   ],
 };
 
 const kebabCase: Rule = {
   name: 'file names are in kebab case',
-  check: (repository) => code(repository).filter((file) => !/^[a-z0-9-]+(?:\.test)?\.ts$/.test(path.basename(file))),
+  check: (repository) => code(repository).filter((file) => !/^[a-z0-9-]+(?:\.test)?\.tsx?$/.test(path.basename(file))),
   planted: [{ 'apps/server/src/http/plantedFile.ts': '' }],
 };
 

@@ -20,7 +20,7 @@ const everywhere = (repository: Repository): string[] =>
       'schema.sql',
       'openapi.json',
     ],
-    ['.ts', '.sql', '.md', '.json', '.lua'],
+    ['.ts', '.tsx', '.sql', '.md', '.json', '.lua'],
   ).filter((file) => !EXEMPT.test(file));
 
 /** File and line of each match. */
@@ -92,7 +92,7 @@ const DATA_PARTS = /\b(?:WorkbookParts|openParts|PackageParts)\b/g;
 const noFormerNames: Rule = {
   name: "no name in the code is one of the project's former words",
   check: (repository) =>
-    select(repository, ['apps/', 'bench/', 'campaign/', 'packages/', 'test/'], ['.ts'])
+    select(repository, ['apps/', 'bench/', 'campaign/', 'packages/', 'test/'], ['.ts', '.tsx'])
       .filter((file) => !EXEMPT.test(file) && !file.includes('name-match'))
       .flatMap((file) => {
         const found = FORMER_NAMES.exec(namesOnly(textOf(repository, file)).replaceAll(DATA_PARTS, ' '));

@@ -1,3 +1,4 @@
+import { CONSOLE_SETTINGS } from './config-console.ts';
 import { faultsOfTls, LISTENER_SETTINGS } from './config-listeners.ts';
 import { findPeopleFaults, PEOPLE_SETTINGS } from './config-people.ts';
 import { findRetentionFaults, RETENTION_SETTINGS } from './config-retention.ts';
@@ -225,6 +226,12 @@ export const SETTINGS = {
     yesOrNo,
     'Whether the process calls no receiver and asks no bank: for [a paused copy](backup.md#a-paused-copy).',
   ),
+  demoTransactions: withDefault(
+    'TIBA_DEMO_TRANSACTIONS',
+    'yes',
+    yesOrNo,
+    'Whether the sandbox orders a disbursement every 15 seconds in its first hour, so that something moves.',
+  ),
   staging: withDefault('TIBA_STAGING', 'no', yesOrNo, 'Whether this is [a rehearsal](production.md#the-staging-form).'),
   stopDelaySeconds: withDefault(
     'TIBA_STOP_DELAY_SECONDS',
@@ -241,6 +248,7 @@ export const SETTINGS = {
     'Delay of the event loop, in milliseconds, beyond which this process rejects requests with 503. 0: never.',
   ),
   ...TRACING_SETTINGS,
+  ...CONSOLE_SETTINGS,
   logLevel: withDefault(
     'TIBA_LOG_LEVEL',
     'info',

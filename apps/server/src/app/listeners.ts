@@ -209,7 +209,7 @@ function buildOperatorServer(
   services: Services,
   listener: SharedListenerOptions,
 ): Promise<FastifyInstance> {
-  const { banks, operatorRoutes, settings, limitClock = () => performance.now() } = context.options;
+  const { banks, environment, operatorRoutes, settings, limitClock = () => performance.now() } = context.options;
   const { postgres, authentication, accountChecks } = services;
   return createOperatorServer({
     listener,
@@ -231,6 +231,11 @@ function buildOperatorServer(
     },
     processId: postgres.processes.processId,
     people: openPeople(context, postgres, listener.tls !== null),
+    console: {
+      environment,
+      logUrl: settings.consoleLogUrl,
+      traceUrl: settings.consoleTraceUrl,
+    },
     issuer: authentication.issuer,
     limitClock,
     ...(operatorRoutes === undefined ? {} : { operatorRoutes }),

@@ -10,6 +10,7 @@ import { startSimulatedBank } from '../sandbox/bank-process.ts';
 import { banner } from '../sandbox/banner.ts';
 import { startDemoCore } from '../sandbox/demo-core.ts';
 import { loadDemoData, lookUpHolders } from '../sandbox/demo-data.ts';
+import { startDemoTraffic } from '../sandbox/demo-traffic.ts';
 import { describeSandbox, SNAP_PRIVATE_KEY_FILE } from '../sandbox/description.ts';
 import { sandboxRoutes } from '../sandbox/operations.ts';
 import { loadOrCreateSecrets, writePrivateFile } from '../sandbox/secrets.ts';
@@ -75,6 +76,7 @@ export async function sandbox(): Promise<void> {
     await loadDemoData(app, secrets, findHolder);
     await writePrivateFile(path.join(dataDirectory, SNAP_PRIVATE_KEY_FILE), secrets.snap.privateKey.trim());
     demoCore.connect(app.feed, bank, findHolder);
+    if (settings.demoTransactions) closers.push(startDemoTraffic(demoCore, logging.log).stop);
 
     const description = await describeSandbox(app, secrets);
     await writePrivateFile(descriptionFile, JSON.stringify(description, null, 2));

@@ -11,6 +11,7 @@ import { acceptsGzip, matchesEntityTag } from './request-headers.ts';
  */
 export interface PublishedFile {
   readonly type: string;
+  readonly cacheControl: string;
   readonly identity: Representation;
   readonly gzip: Representation;
 }
@@ -23,10 +24,16 @@ interface Representation {
 
 const compress = promisify(gzip);
 
-export async function createPublishedFile(type: string, body: Buffer): Promise<PublishedFile> {
+/** `cacheControl`: by default the client keeps the file and asks each time whether it has changed. */
+export async function createPublishedFile(
+  type: string,
+  body: Buffer,
+  cacheControl = 'no-cache',
+): Promise<PublishedFile> {
   const hash = createHash('sha256').update(body).digest('base64url');
   return {
     type,
+    cacheControl,
     identity: { body, tag: `"${hash}"` },
     gzip: { body: await compress(body), tag: `"${hash}-gzip"` },
   };
@@ -41,13 +48,13 @@ export type SendFile = (request: FastifyRequest, reply: FastifyReply, file: Publ
 
 /** Sends files, or 304 when the client has them. @throws ApiError RATE_LIMIT_EXCEEDED, for each address by itself */
 export const createFileSender =
-  (window: Pick<SlidingWindow, 'take'>): SendFile =>
-  (request, reply, { type, identity, gzip: gzipped }) => {
-    const { admitted, resetMs } = window.take(request.ip, FILES_PER_MINUTE);
+  (window: Pick<SlidingWindow, 'take'>, perMinute = FILES_PER_MINUTE): SendFile =>
+  (request, reply, { type, cacheControl, identity, gzip: gzipped }) => {
+    const { admitted, resetMs } = window.take(request.ip, perMinute);
     if (!admitted) throw tooManyRequests(resetMs);
     const isCompressed = acceptsGzip(request.headers['accept-encoding']);
     const { body, tag } = isCompressed ? gzipped : identity;
-    reply.headers({ etag: tag, vary: 'Accept-Encoding', 'cache-control': 'no-cache' });
+    reply.headers({ etag: tag, vary: 'Accept-Encoding', 'cache-control': cacheControl });
     const ifNoneMatch = request.headers['if-none-match'];
     if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag)) return reply.code(304).send();
     if (isCompressed) reply.header('content-encoding', 'gzip');

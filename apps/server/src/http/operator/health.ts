@@ -101,11 +101,17 @@ export interface HealthDependencies {
   readonly metricsToken: string | null;
 }
 
-/** `/livez`: the process runs. `/readyz`: it can answer requests. `/metrics`: Prometheus metrics. */
+/** All metrics as `/metrics` has them. @throws ApiError SERVICE_UNAVAILABLE while the parent process does not answer */
+export type RenderMetrics = () => Promise<string>;
+
+/**
+ * `/livez`: the process runs. `/readyz`: it can answer requests. `/metrics`: Prometheus metrics; the function that is
+ * returned renders them.
+ */
 export function healthEndpoints(
   app: FastifyInstance,
   { checks, metrics, readGauges, parent, metricsToken }: HealthDependencies,
-): void {
+): RenderMetrics {
   async function readiness(): Promise<Readiness> {
     const [required, desired, informational] = await Promise.all([
       run(checks.required),
@@ -148,6 +154,7 @@ export function healthEndpoints(
       return reply.type(OPEN_METRICS_CONTENT_TYPE).send(toOpenMetrics(text, metrics.exemplars()));
     return reply.type(metrics.contentType).send(text);
   });
+  return renderMetrics;
 }
 
 /** In constant time. Prometheus sends it by `authorization.credentials_file`. */

@@ -8,6 +8,7 @@ import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import { createSlidingWindow, type MonotonicClock } from '../../rate-limit/sliding-window.ts';
 import type { StatusInquiries } from '../../status-inquiry/status-inquiries.ts';
 import type { Authorize } from '../authorize.ts';
+import { CONSOLE_FILES_PER_MINUTE, publishConsole } from '../console/console.ts';
 import type { Cursors } from '../cursors.ts';
 import { operatorErrorForm } from '../envelope.ts';
 import { collectMethods } from '../method-not-allowed.ts';
@@ -24,6 +25,7 @@ import { listAudit } from './audit.ts';
 import { listUndeliveredCallbacks } from './callback-deliveries.ts';
 import { listCallbackEndpoints } from './callback-endpoints.ts';
 import { operatorClients } from './clients.ts';
+import { type ConsoleSettings, showConsoleSettings } from './console-settings.ts';
 import { listRestrictedClients } from './enumeration.ts';
 import { type FeedOperationDependencies, receiveFeed } from './feed.ts';
 import { createFourEyes, type FourEyesOptions } from './four-eyes/four-eyes.ts';
@@ -34,6 +36,7 @@ import { type LoginPagesDependencies, loginPages } from './login/login.ts';
 import { loginErrorForm } from './login/login-form.ts';
 import { ownSession } from './login/session.ts';
 import { createSessionCookie } from './login/session-cookie.ts';
+import { showOverview } from './overview.ts';
 import { listLiveProcesses } from './processes.ts';
 import { listRails } from './rails.ts';
 import { readTransaction } from './read-transaction.ts';
@@ -58,6 +61,7 @@ export interface OperatorServerDependencies extends FeedOperationDependencies {
   readonly health: Omit<HealthDependencies, 'metrics'>;
   readonly processId: string;
   readonly people: PeopleDependencies;
+  readonly console: ConsoleSettings;
   /** Null when an external issuer issues the tokens. */
   readonly issuer: Pick<BuiltInIssuer, 'issue' | 'endpoint'> | null;
   readonly limitClock: MonotonicClock;
@@ -123,9 +127,12 @@ export async function createOperatorServer(given: OperatorServerDependencies): P
     isSecure: people.isSecure,
     log: listener.log,
   });
-  healthEndpoints(app, { ...dependencies.health, metrics: listener.metrics });
+  const renderMetrics = healthEndpoints(app, { ...dependencies.health, metrics: listener.metrics });
+  showOverview(app, { ...dependencies, renderMetrics });
+  showConsoleSettings(app, authorize, dependencies.console);
   dependencies.operatorRoutes?.(app, authorize);
   publishDescription(app, '/openapi-operator.json', createFileSender(createSlidingWindow(dependencies.limitClock)));
+  publishConsole(app, createFileSender(createSlidingWindow(dependencies.limitClock), CONSOLE_FILES_PER_MINUTE));
   answerOtherMethods();
   return app;
 }

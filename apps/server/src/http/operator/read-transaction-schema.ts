@@ -77,7 +77,11 @@ export const readTransactionSchema = schemaOf(
     message: 'Transaction found',
   },
   Type.Object(
-    { transaction: OperatorTransaction, summary: SupportSummary },
+    {
+      transaction: OperatorTransaction,
+      summary: SupportSummary,
+      in_review: Type.Boolean({ description: 'Whether it is set aside for a person: its bank does not know it.' }),
+    },
     { title: 'TransactionWithSummary', additionalProperties: false },
   ),
 );

@@ -30,7 +30,8 @@ export function readTransaction(app: FastifyInstance, dependencies: ReadTransact
       const transaction = await findRequested(database, request);
       const { inquiries } = await readTimeline(dependencies, transaction);
       const summary = summaryJson(transaction, inquiries);
-      const data = `{"transaction":${maskedTransactionJson(transaction)},"summary":${summary}}`;
+      const inReview = String(inquiries.inReview);
+      const data = `{"transaction":${maskedTransactionJson(transaction)},"summary":${summary},"in_review":${inReview}}`;
       return sendOperatorSuccess(reply, 'Transaction found', data);
     },
   );

@@ -1,0 +1,84 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { CallFailure } from './api/request.ts';
+import { session } from './api/session.ts';
+import { Failure } from './components/failure.tsx';
+import { Header } from './header.tsx';
+import { Login } from './login.tsx';
+import { Menu } from './menu.tsx';
+import { OverduePage, ReviewsPage } from './pages/attention.tsx';
+import { AuditPage } from './pages/audit.tsx';
+import { BanksPage } from './pages/banks.tsx';
+import { CallbacksPage } from './pages/callbacks.tsx';
+import { ClientPage, ClientsPage } from './pages/clients.tsx';
+import { EnumerationPage } from './pages/enumeration.tsx';
+import { NotFoundPage } from './pages/not-found.tsx';
+import { OverviewPage } from './pages/overview.tsx';
+import { ProcessesPage } from './pages/processes.tsx';
+import { SearchPage } from './pages/search.tsx';
+import { TransactionPage } from './pages/transaction.tsx';
+import { ValidationsPage } from './pages/validations.tsx';
+import { say, type Text } from './preferences.ts';
+import { place } from './router.ts';
+import { loadSettings } from './settings.ts';
+
+const SKIP: Text = { en: 'Go to the content', id: 'Ke isi halaman' };
+
+export function App() {
+  if (session.value === 'loading') return null;
+  if (session.value === 'unreachable') {
+    return (
+      <main>
+        <Failure failure={new CallFailure('', {})} onRetry={() => location.reload()} />
+      </main>
+    );
+  }
+  return session.value === null ? <Login /> : <Console />;
+}
+
+function Console() {
+  useEffect(() => void loadSettings(), []);
+  return (
+    <>
+      <a class="skip" href="#content">
+        {say(SKIP)}
+      </a>
+      <Header />
+      <div class="frame">
+        <Menu />
+        {pageAt(place.value.path)}
+      </div>
+    </>
+  );
+}
+
+const PAGES: Readonly<Partial<Record<string, () => ComponentChildren>>> = {
+  '': () => <OverviewPage />,
+  transactions: () => <SearchPage />,
+  overdue: () => <OverduePage />,
+  reviews: () => <ReviewsPage />,
+  callbacks: () => <CallbacksPage />,
+  banks: () => <BanksPage />,
+  clients: () => <ClientsPage />,
+  validations: () => <ValidationsPage />,
+  enumeration: () => <EnumerationPage />,
+  audit: () => <AuditPage />,
+  processes: () => <ProcessesPage />,
+};
+
+function pageAt(path: string): ComponentChildren {
+  const [name = '', encoded, ...rest] = path.split('/');
+  const id = encoded === undefined ? null : decoded(encoded);
+  if (rest.length === 0 && name === 'transactions' && id !== null) return <TransactionPage key={id} id={id} />;
+  if (rest.length === 0 && name === 'clients' && id !== null) return <ClientPage key={id} id={id} />;
+  const page = encoded === undefined && Object.hasOwn(PAGES, name) ? PAGES[name] : undefined;
+  return page?.() ?? <NotFoundPage />;
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,107 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { CallFailure } from '../api/request.ts';
+import { say, type Text } from '../preferences.ts';
+import { TEXTS } from '../texts.ts';
+import { Failure } from './failure.tsx';
+
+const REASON: Text = { en: 'Why? It is recorded with your name.', id: 'Mengapa? Dicatat bersama nama Anda.' };
+const REASON_EXAMPLE: Text = { en: 'Ticket 4711: the customer asks', id: 'Tiket 4711: nasabah bertanya' };
+const WORKING: Text = { en: 'Working …', id: 'Sedang diproses …' };
+
+/** As the service has it. */
+const REASON_LENGTH_MIN = 5;
+const REASON_LENGTH_MAX = 500;
+
+export interface ActionProps {
+  /** On the button, and the title of the dialog. */
+  readonly title: string;
+  readonly description: string;
+  /** Sends the action. What it resolves to is shown beside the button. */
+  readonly run: (reason: string) => Promise<string>;
+  readonly onDone?: () => void;
+  /** Further fields of the dialog. */
+  readonly children?: ComponentChildren;
+  /** For the button where several have the same title. */
+  readonly label?: string;
+}
+
+/** A button that opens a dialog, which asks for the reason and sends the action. */
+export function Action(props: ActionProps) {
+  const [isOpen, setOpen] = useState(false);
+  const [result, setResult] = useState<string | null>(null);
+  const done = (text: string): void => {
+    setOpen(false);
+    setResult(text);
+    props.onDone?.();
+  };
+  return (
+    <span class="action">
+      <button
+        type="button"
+        onClick={() => setOpen(true)}
+        {...(props.label === undefined ? {} : { 'aria-label': props.label })}
+      >
+        {props.title}
+      </button>
+      <output class="small">{result}</output>
+      {isOpen && <ActionDialog {...props} onResult={done} onClose={() => setOpen(false)} />}
+    </span>
+  );
+}
+
+interface DialogProps extends ActionProps {
+  readonly onResult: (text: string) => void;
+  readonly onClose: () => void;
+}
+
+function ActionDialog({ title, description, run, children, onResult, onClose }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [reason, setReason] = useState('');
+  const [isWorking, setWorking] = useState(false);
+  const [failure, setFailure] = useState<CallFailure | null>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+
+  async function submit(event: Event): Promise<void> {
+    event.preventDefault();
+    setWorking(true);
+    setFailure(null);
+    try {
+      onResult(await run(reason.trim()));
+    } catch (error) {
+      setFailure(error instanceof CallFailure ? error : new CallFailure(String(error), {}));
+      setWorking(false);
+    }
+  }
+
+  return (
+    <dialog ref={dialog} onClose={onClose} aria-label={title}>
+      <form onSubmit={(event) => void submit(event)}>
+        <h2>{title}</h2>
+        <p>{description}</p>
+        {children}
+        <label>
+          {say(REASON)}
+          <textarea
+            required
+            rows={2}
+            minLength={REASON_LENGTH_MIN}
+            maxLength={REASON_LENGTH_MAX}
+            placeholder={say(REASON_EXAMPLE)}
+            value={reason}
+            onInput={(event) => setReason(event.currentTarget.value.replaceAll(/\s+/g, ' '))}
+          />
+        </label>
+        {failure !== null && <Failure failure={failure} />}
+        <div class="buttons">
+          <button type="button" onClick={onClose}>
+            {say(TEXTS.cancel)}
+          </button>
+          <button type="submit" class="primary" disabled={isWorking}>
+            {isWorking ? say(WORKING) : title}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,139 @@
+import { call, given } from '../api/request.ts';
+import { useResource } from '../api/resource.ts';
+import { Loaded, Page } from '../components/page.tsx';
+import { Pager, Table } from '../components/table.tsx';
+import { Time } from '../components/values.tsx';
+import type { OperatorAction } from '../generated/api.ts';
+import { say, type Text } from '../preferences.ts';
+import { address, navigate, place } from '../router.ts';
+import { TEXTS } from '../texts.ts';
+
+const LEAD: Text = {
+  en: 'Who changed or unmasked what, when, from where and why: over the API, on a page or by a command.',
+  id: 'Siapa mengubah atau membuka apa, kapan, dari mana dan mengapa: lewat API, halaman atau perintah.',
+};
+const NONE: Text = { en: 'Nothing was recorded that matches.', id: 'Tidak ada catatan yang cocok.' };
+const WHEN: Text = { en: 'When', id: 'Kapan' };
+const WHO: Text = { en: 'Who', id: 'Siapa' };
+const WHAT: Text = { en: 'What', id: 'Apa' };
+const SUBJECT: Text = { en: 'Concerns', id: 'Tentang' };
+const CHANGE: Text = { en: 'Before → after', id: 'Sebelum → sesudah' };
+const FILTER: Text = { en: 'Filter', id: 'Saring' };
+
+const FILTERS = ['actor', 'action', 'client_id', 'subject_id'] as const;
+const FILTER_TEXTS = { actor: WHO, action: WHAT, client_id: TEXTS.client, subject_id: SUBJECT } as const;
+const PAGE_SIZE = 50;
+
+export function AuditPage() {
+  const { query } = place.value;
+  const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name)])) as Record<
+    (typeof FILTERS)[number],
+    string | null
+  >;
+  const cursor = query.get('cursor');
+  const parameters = given({ ...filter, cursor, limit: PAGE_SIZE });
+  const read = useResource(`audit ${query}`, (signal) => call('listOperatorActions', { query: parameters }, signal));
+  return (
+    <Page title={say(TEXTS.audit)} lead={say(LEAD)}>
+      <AuditFilter filter={filter} />
+      <Loaded resource={read}>
+        {({ actions, next_cursor: next }) => (
+          <>
+            <Actions actions={actions} />
+            <Pager
+              next={next === null ? null : address(['audit'], { ...filter, cursor: next })}
+              first={cursor === null ? null : address(['audit'], filter)}
+            />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function textIn(form: FormData, name: string): string {
+  const value = form.get(name);
+  return typeof value === 'string' ? value.trim() : '';
+}
+
+function AuditFilter({ filter }: { readonly filter: Readonly<Record<(typeof FILTERS)[number], string | null>> }) {
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    navigate(address(['audit'], Object.fromEntries(FILTERS.map((name) => [name, textIn(form, name)]))));
+  };
+  return (
+    <form class="filter-form" onSubmit={submit}>
+      {FILTERS.map((name) => (
+        <label key={name}>
+          {say(FILTER_TEXTS[name])}
+          <input name={name} defaultValue={filter[name] ?? ''} />
+        </label>
+      ))}
+      <button type="submit">{say(FILTER)}</button>
+    </form>
+  );
+}
+
+function Actions({ actions }: { readonly actions: readonly OperatorAction[] }) {
+  return (
+    <Table
+      caption={say(TEXTS.audit)}
+      rows={actions}
+      keyOf={(each) => String(each.sequence)}
+      empty={say(NONE)}
+      columns={[
+        { title: '#', isNumber: true, cell: (each) => each.sequence },
+        { title: say(WHEN), isNumber: true, cell: (each) => <Time at={each.happened_at} /> },
+        {
+          title: say(WHO),
+          cell: (each) => (
+            <>
+              <a href={address(['audit'], { actor: each.actor })}>{each.actor}</a>
+              <span class="below">{each.origin}</span>
+            </>
+          ),
+        },
+        { title: say(WHAT), cell: (each) => <a href={address(['audit'], { action: each.action })}>{each.action}</a> },
+        {
+          title: say(SUBJECT),
+          cell: (each) => (
+            <>
+              {each.subject_id === null ? '' : <Subject action={each} id={each.subject_id} />}
+              <span class="below">{each.client_id}</span>
+            </>
+          ),
+        },
+        { title: say(TEXTS.reason), cell: (each) => each.reason ?? '–' },
+        { title: say(CHANGE), cell: (each) => <Change action={each} /> },
+      ]}
+    />
+  );
+}
+
+function Subject({
+  action: { action, client_id: clientId },
+  id,
+}: {
+  readonly action: OperatorAction;
+  readonly id: string;
+}) {
+  const isTransaction = action.startsWith('transaction ') || action.startsWith('review ');
+  if (!isTransaction || clientId === null) return <span class="mono">{id}</span>;
+  return (
+    <a class="mono" href={address(['transactions', id], { client_id: clientId })}>
+      {id}
+    </a>
+  );
+}
+
+function Change({ action: { before, after } }: { readonly action: OperatorAction }) {
+  if (before === null && after === null) return <>–</>;
+  return (
+    <details>
+      <summary>{say(CHANGE)}</summary>
+      <code class="block">{before ?? say(TEXTS.none)}</code>
+      <code class="block">{after ?? say(TEXTS.none)}</code>
+    </details>
+  );
+}

@@ -1,0 +1,157 @@
+import { useEffect } from 'preact/hooks';
+import { call, queryText } from '../api/request.ts';
+import { type Resource, useResource } from '../api/resource.ts';
+import { Loaded, Page } from '../components/page.tsx';
+import { type Column, Pager, Table } from '../components/table.tsx';
+import { Money, Status, Time, TransactionLink } from '../components/values.tsx';
+import type { OperatorTransaction, TransactionSearchResult } from '../generated/api.ts';
+import { say, type Text } from '../preferences.ts';
+import { address, navigate, place } from '../router.ts';
+import { SEARCH_FIELDS } from '../search-text.ts';
+import { TEXTS } from '../texts.ts';
+
+const LEAD: Text = {
+  en: 'All clients, the newest first. Paste what a customer sent, or combine: account number, amount, day.',
+  id: 'Semua klien, yang terbaru lebih dulu. Tempel kiriman nasabah, atau gabungkan: rekening, nominal, hari.',
+};
+const NOTHING: Text = {
+  en: 'Nothing was found. An amount is searched in the last two days: add a day, such as 21/11. Check each digit.',
+  id: 'Tidak ditemukan. Nominal dicari dalam dua hari terakhir: tambahkan hari, misalnya 21/11. Periksa setiap angka.',
+};
+const UNDERSTOOD: Text = { en: 'Understood as', id: 'Dibaca sebagai' };
+const WHOLE: Text = { en: 'Search the text as one', id: 'Cari sebagai satu teks' };
+const ALSO: Text = { en: 'The text may also be', id: 'Teks ini bisa juga' };
+
+const FIELD_TEXTS: Readonly<Partial<Record<string, Text>>> = {
+  account_number: TEXTS.account,
+  amount: TEXTS.amount,
+  day: { en: 'Day (Jakarta)', id: 'Hari (WIB)' },
+  status: TEXTS.status,
+  overdue: TEXTS.overdue,
+  client_id: TEXTS.client,
+  bank_code: TEXTS.bank,
+};
+
+const FOUND_BY = {
+  identifier: { en: 'an identifier', id: 'sebuah ID' },
+  account_number: { en: 'an account number', id: 'nomor rekening' },
+  amount: { en: 'an amount', id: 'nominal' },
+  request_id: { en: 'the request ID of a check', id: 'ID permintaan cek rekening' },
+  filters: { en: 'filters', id: 'filter' },
+} as const satisfies Record<string, Text>;
+
+/** The parameters of the address that the API knows, which checks their values; the others are for the page. */
+function searchQuery(query: URLSearchParams): Record<string, string> {
+  return Object.fromEntries(
+    [...SEARCH_FIELDS, 'cursor'].flatMap((name) => {
+      const value = query.get(name);
+      return value === null || value === '' ? [] : [[name, value]];
+    }),
+  );
+}
+
+const PAGE_SIZE = 50;
+
+export function SearchPage() {
+  const { query } = place.value;
+  const parameters = searchQuery(query);
+  const found = useResource(`search ${queryText(parameters)}`, (signal) =>
+    call('searchTransactions', { query: { ...parameters, limit: PAGE_SIZE } }, signal),
+  );
+  useOnlyHit(found, parameters);
+  return (
+    <Page title={say(TEXTS.transactions)} lead={say(LEAD)}>
+      <Filters parameters={parameters} text={query.get('text')} />
+      <Loaded resource={found}>{(data) => <Results data={data} parameters={parameters} />}</Loaded>
+    </Page>
+  );
+}
+
+/** A search that finds one transaction opens it. Going back leads to where the search began. */
+function useOnlyHit({ data, loading }: Resource<TransactionSearchResult>, parameters: Record<string, string>): void {
+  const [only, other] = data?.transactions ?? [];
+  const isOnly = !loading && only !== undefined && other === undefined && data?.next_cursor === null;
+  const isPrecise =
+    ['cursor', 'stay'].every((name) => parameters[name] === undefined) && Object.keys(parameters).length > 0;
+  const href =
+    isOnly && isPrecise ? address(['transactions', only.transaction_id], { client_id: only.client_id }) : null;
+  useEffect(() => {
+    if (href !== null && data?.account_checks.length === 0) navigate(href, { replace: true });
+  }, [href]);
+}
+
+/** How the text was read, so that a wrong reading can be seen and taken back. */
+function Filters({ parameters, text }: { readonly parameters: Record<string, string>; readonly text: string | null }) {
+  const filters = Object.entries(parameters).filter(([name]) => FIELD_TEXTS[name] !== undefined);
+  if (filters.length === 0) return null;
+  return (
+    <p class="filters">
+      <span class="muted">{say(UNDERSTOOD)}</span>
+      {filters.map(([name, value]) => (
+        <span class="filter" key={name}>
+          <span class="muted">{say(FIELD_TEXTS[name] ?? TEXTS.search)}</span> {value}
+        </span>
+      ))}
+      {text !== null && <a href={address(['transactions'], { q: text })}>{say(WHOLE)}</a>}
+    </p>
+  );
+}
+
+const COLUMNS = (): readonly Column<OperatorTransaction>[] => [
+  {
+    title: say(TEXTS.transaction),
+    cell: ({ client_id: clientId, transaction_id: id, reference_id: reference }) => (
+      <>
+        <TransactionLink clientId={clientId} id={id} />
+        <span class="below">{reference}</span>
+      </>
+    ),
+  },
+  {
+    title: say(TEXTS.status),
+    cell: (each) => <Status status={each.status} overdueSince={each.overdue_since} reversedAt={each.reversed_at} />,
+  },
+  { title: say(TEXTS.amount), isNumber: true, cell: (each) => <Money amount={each.amount} currency={each.currency} /> },
+  {
+    title: say(TEXTS.bank),
+    cell: (each) => (
+      <>
+        {each.bank_name}
+        <span class="below mono">{each.account_number}</span>
+      </>
+    ),
+  },
+  { title: say(TEXTS.client), cell: (each) => each.client_id },
+  { title: say(TEXTS.created), isNumber: true, cell: (each) => <Time at={each.created_at} /> },
+];
+
+function Results({
+  data,
+  parameters,
+}: {
+  readonly data: TransactionSearchResult;
+  readonly parameters: Record<string, string>;
+}) {
+  const { cursor, ...first } = parameters;
+  const next = data.next_cursor;
+  return (
+    <>
+      {data.also_found_by.length > 0 && (
+        <p class="small">
+          {say(ALSO)} {data.also_found_by.map((by) => say(FOUND_BY[by])).join(', ')}.
+        </p>
+      )}
+      <Table
+        caption={say(TEXTS.transactions)}
+        columns={COLUMNS()}
+        rows={data.transactions}
+        keyOf={(each) => `${each.client_id} ${each.transaction_id}`}
+        empty={say(data.has_more ? TEXTS.more : NOTHING)}
+      />
+      <Pager
+        next={next === null ? null : address(['transactions'], { ...first, cursor: next })}
+        first={cursor === undefined ? null : address(['transactions'], first)}
+      />
+    </>
+  );
+}

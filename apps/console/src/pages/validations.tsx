@@ -1,0 +1,68 @@
+import { call } from '../api/request.ts';
+import { useResource } from '../api/resource.ts';
+import { Loaded, Page } from '../components/page.tsx';
+import { Table } from '../components/table.tsx';
+import { Chip, Time } from '../components/values.tsx';
+import { integer } from '../format.ts';
+import { language, say, type Text } from '../preferences.ts';
+import { address } from '../router.ts';
+import { TEXTS } from '../texts.ts';
+
+const LEAD: Text = {
+  en: 'Bulk validations that run, of all clients, the oldest first.',
+  id: 'Validasi massal yang berjalan, dari semua klien, yang terlama lebih dulu.',
+};
+const NONE: Text = { en: 'No bulk validation is running.', id: 'Tidak ada validasi massal yang berjalan.' };
+const PROGRESS: Text = { en: 'Progress', id: 'Kemajuan' };
+const HELD: Text = { en: 'Waits for a limit', id: 'Menunggu batas' };
+
+const POLL_MS = 5_000;
+
+export function ValidationsPage() {
+  const read = useResource(
+    'validations',
+    (signal) => call('listRunningAccountValidations', { query: { limit: 200 } }, signal),
+    POLL_MS,
+  );
+  return (
+    <Page title={say(TEXTS.validations)} lead={say(LEAD)}>
+      <Loaded resource={read}>
+        {({ validations }) => (
+          <Table
+            caption={say(TEXTS.validations)}
+            rows={validations}
+            keyOf={(each) => each.validation_id}
+            empty={say(NONE)}
+            columns={[
+              { title: 'ID', cell: (each) => <code>{each.validation_id}</code> },
+              {
+                title: say(TEXTS.client),
+                cell: (each) => <a href={address(['clients', each.client_id])}>{each.client_id}</a>,
+              },
+              {
+                title: say(TEXTS.state),
+                cell: (each) => <Chip tone="busy" text={each.held_until === null ? each.state : say(HELD)} />,
+              },
+              {
+                title: say(PROGRESS),
+                isNumber: true,
+                cell: (each) => <Progress done={each.results} total={each.rows} />,
+              },
+              { title: say(TEXTS.created), isNumber: true, cell: (each) => <Time at={each.created_at} /> },
+            ]}
+          />
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Progress({ done, total }: { readonly done: number; readonly total: number }) {
+  const text = `${integer(done, language.value)} / ${integer(total, language.value)}`;
+  return (
+    <span class="progress">
+      <progress value={done} max={Math.max(total, 1)} aria-label={text} />
+      {text}
+    </span>
+  );
+}

@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { type Browser, chromium } from 'playwright-core';
+import type { Rail } from '../../apps/server/src/rails/rail.ts';
+import { register } from '../callbacks/endpoints-harness.ts';
+import { eventually } from '../support/eventually.ts';
+import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
+import { commandIsMissing } from '../support/required-command.ts';
+import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { buildConsole, findBarriers, openPage } from './console-harness.ts';
+
+/** The operator's console in Chromium, in front of the real service: pages by role, the keyboard, a phone. */
+
+const CHROMIUM = 'chromium';
+const skip = commandIsMissing(CHROMIUM);
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const JAKARTA_MS = 7 * 60 * 60 * 1_000;
+const YESTERDAY = new Date(Date.now() + JAKARTA_MS - DAY_MS).toISOString().slice(0, 10);
+const LOST = { id: 'TB0000000001', account: '9990001112', masked: '******1112' };
+
+const bank: Rail = {
+  name: 'bank-one',
+  reaches: () => true,
+  inquireAccount: () => Promise.resolve({ kind: 'no_verdict', reason: 'timeout', railCode: null }),
+  inquireStatus: () => Promise.resolve({ kind: 'status', status: 'PROCESS', railCode: '2003600', reversed: false }),
+  close: () => Promise.resolve(),
+};
+
+let service: TestService;
+let receiver: HttpReceiver;
+let browser: Browser;
+let buildMs: number;
+
+const UPDATES = [
+  // The one that is lost: the account and the amount are all that the customer has.
+  statusUpdate({
+    transaction_id: LOST.id,
+    account_number: LOST.account,
+    created_at: `${YESTERDAY}T03:02:00.000Z`,
+    rail: 'bank-one',
+    rail_reference: 'P-1',
+  }),
+  ...Array.from({ length: 3 }, (_, index) =>
+    statusUpdate({
+      transaction_id: `TB000000010${index}`,
+      reference_id: `REF-${index}`,
+      account_number: '5554443332',
+      created_at: `${YESTERDAY}T0${index + 4}:00:00.000Z`,
+      status: 'SUCCESS',
+      processed_at: `${YESTERDAY}T0${index + 4}:00:05.000Z`,
+    }),
+  ),
+];
+
+async function startService(): Promise<void> {
+  receiver = await startHttpReceiver({ respond: (response) => void response.writeHead(500).end() });
+  service = await startTestService({ rails: [bank] });
+  const { token } = await service.addClient('monitor', ['operator:read']);
+  await register(service, { url: `${receiver.url}/callbacks` });
+  const { status, text } = await service.feed(UPDATES);
+  assert.equal(status, 200, text);
+  const headers = { authorization: `Bearer ${token}` };
+  const readOverdue = (): Promise<Answer> => send(`${service.operatorUrl}/operator/v1/overdue`, { headers });
+  await eventually('the lost transaction is overdue', async () => (await readOverdue()).text.includes(LOST.id));
+}
+
+suite('the console', { skip }, () => {
+  before(async () => {
+    const [built, , launched] = await Promise.all([
+      buildConsole(),
+      startService(),
+      chromium.launch({
+        executablePath: `/usr/bin/${CHROMIUM}`,
+        // A service in a container runs as root, where Chromium's own sandbox does not start.
+        args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking'],
+      }),
+    ]);
+    [buildMs, browser] = [built, launched];
+  });
+  after(async () => {
+    await browser?.close();
+    await receiver?.close();
+    await service?.close();
+  });
+
+  test('a support agent finds a lost payout by one search, and asks the bank', async () => {
+    const { page, problems } = await openPage(browser, service, 'support');
+    await page.goto('/console/');
+    await page.getByRole('searchbox').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type(`${LOST.account} 150.000 yesterday`);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: LOST.id, level: 1 }).waitFor();
+    await page.getByText('at 10:02 WIB, was accepted by the bank, was asked about at the bank').waitFor();
+    await page.getByText(/last .* WIB, and has been overdue since .* WIB/).waitFor();
+    await page.getByRole('img', { name: /Drawn over time/ }).waitFor();
+
+    await page.getByRole('button', { name: 'Show account number and name' }).click();
+    await page.getByRole('textbox', { name: /Why/ }).fill('Ticket 4711: the customer asks');
+    await page.getByRole('dialog').getByRole('button', { name: 'Show' }).click();
+    await page.getByText(LOST.account).waitFor();
+
+    await page.getByRole('button', { name: 'Ask the bank now' }).click();
+    await page.getByRole('textbox', { name: /Why/ }).fill('Ticket 4711: the customer asks');
+    const answered = page.waitForResponse(/\/inquire/);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    assert.equal((await answered).status(), 200);
+    await page.getByRole('status').getByText('The bank was ').waitFor();
+    assert.deepEqual(problems, []);
+    await page.context().close();
+  });
+
+  test('a support agent resends a callback that was not delivered', async () => {
+    const { page, problems } = await openPage(browser, service, 'support');
+    await page.goto('/console/callbacks?state=pending');
+    await page
+      .getByRole('button', { name: /^Send again/ })
+      .first()
+      .click();
+    await page.getByRole('textbox', { name: /Why/ }).fill('The receiver is repaired');
+    const answered = page.waitForResponse(/\/resend$/);
+    await page.getByRole('dialog').getByRole('button', { name: 'Send again' }).click();
+    assert.equal((await answered).status(), 200);
+    assert.deepEqual(problems, []);
+    await page.context().close();
+  });
+
+  test('a viewer sees no action and no whole account number, and the service refuses both', async () => {
+    const { page, problems } = await openPage(browser, service, 'viewer');
+    await page.goto(`/console/transactions/${LOST.id}`);
+    await page.getByText(LOST.masked).waitFor();
+    assert.equal(await page.getByRole('button', { name: /Ask the bank|Show account|Send again|End/ }).count(), 0);
+    assert.equal(await page.getByRole('link', { name: 'Audit' }).count(), 0);
+    const refused = await page.evaluate<{ message: string }>(
+      `fetch('/operator/v1/session').then((answer) => answer.json()).then(({ data }) =>
+        fetch('/operator/v1/transactions/${LOST.id}/unmask', { method: 'POST', body: '{"reason":"because"}',
+          headers: { 'content-type': 'application/json', 'x-csrf-token': data.csrf_token } }))
+        .then((answer) => answer.json())`,
+    );
+    assert.match(refused.message, /^Your role is viewer, and this needs the role support/);
+    await page.goto('/console/audit');
+    await page.getByText('Your role does not allow this').waitFor();
+    await page.getByText(/Request ID/).waitFor();
+    // The browser reports the two refusals, and nothing else.
+    assert.deepEqual(
+      problems.filter((problem) => !problem.includes('403')),
+      [],
+    );
+    await page.context().close();
+  });
+
+  test('without a login there is a way to it, and back', async () => {
+    const { page } = await openPage(browser, service, null);
+    await page.goto('/console/callbacks?state=pending');
+    const href = await page.getByRole('link', { name: 'Log in' }).getAttribute('href');
+    assert.equal(href, `/operator/login?return_to=${encodeURIComponent('/console/callbacks?state=pending')}`);
+    assert.deepEqual(await findBarriers(page), []);
+    await page.context().close();
+  });
+
+  test('the arrows go through the rows, Escape leaves the box, an address brings the state back', async () => {
+    const { page, problems } = await openPage(browser, service, 'viewer', { language: 'id' });
+    await page.goto('/console/transactions?q=5554443332');
+    const links = page.getByRole('table').getByRole('link');
+    await links.first().focus();
+    await page.keyboard.press('ArrowDown');
+    assert.equal(await page.evaluate('document.activeElement.textContent'), await links.nth(1).textContent());
+    await page.keyboard.press('/');
+    await page.keyboard.press('Escape');
+    assert.equal(await page.evaluate('document.activeElement.tagName'), 'BODY');
+    await links.nth(1).click();
+    await page.getByText('Transfer Rp150.000,00').first().waitFor();
+    await page.goBack();
+    await links.nth(2).waitFor();
+    assert.equal(await page.evaluate('document.documentElement.lang'), 'id');
+    assert.deepEqual(problems, []);
+    await page.context().close();
+  });
+
+  /** Together they have every color. */
+  const DARK = new Set(['', `transactions/${LOST.id}`, 'callbacks']);
+  const PAGES = [
+    '',
+    'transactions?q=5554443332',
+    `transactions/${LOST.id}`,
+    'overdue',
+    'reviews',
+    'callbacks',
+    'banks',
+    'clients',
+    'clients/alpha',
+    'validations',
+    'enumeration',
+    'audit',
+    'processes',
+    'nothing-of-the-kind',
+  ];
+
+  test('each page is whole for an engineer: no barrier, light and dark, and no scrolling aside on a phone', async () => {
+    const { page, problems } = await openPage(browser, service, 'engineer');
+    for (const path of PAGES) {
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await page.emulateMedia({ colorScheme: 'light' });
+      await page.goto(`/console/${path}`);
+      await page.locator('main h1').waitFor();
+      await page.getByText('Loading …').waitFor({ state: 'detached' });
+      assert.deepEqual([path, await findBarriers(page)], [path, []]);
+      if (DARK.has(path)) {
+        await page.emulateMedia({ colorScheme: 'dark' });
+        assert.deepEqual([path, 'dark', await findBarriers(page, ['color-contrast'])], [path, 'dark', []]);
+      }
+      await page.setViewportSize({ width: 375, height: 700 });
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 375, path);
+    }
+    assert.deepEqual(problems, []);
+    await page.context().close();
+  });
+
+  test('the pages weigh less than 40 kB, and come with a strict policy', async (context) => {
+    const page = await send(`${service.operatorUrl}/console/overdue`, {});
+    assert.equal(page.status, 200);
+    assert.equal(page.headers.get('cache-control'), 'no-cache');
+    const policy = page.headers.get('content-security-policy') ?? '';
+    assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'; /);
+    assert.doesNotMatch(policy, /unsafe|https?:|data:/);
+    const assets = [...page.text.matchAll(/(?:src|href)="(\/console\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
+    assert.equal(assets.length, 3);
+    let bytes = page.text.length;
+    for (const path of assets) {
+      const headers = { 'accept-encoding': 'gzip' };
+      const head = await fetch(service.operatorUrl + path, { method: 'HEAD', headers });
+      assert.equal(head.headers.get('cache-control'), 'public, max-age=31536000, immutable');
+      bytes += Number(head.headers.get('content-length'));
+      const again = { ...headers, 'if-none-match': head.headers.get('etag') ?? '' };
+      assert.equal((await fetch(service.operatorUrl + path, { headers: again })).status, 304);
+    }
+    context.diagnostic(`console: ${(bytes / 1_000).toFixed(1)} kB compressed; built in ${buildMs.toFixed(0)} ms`);
+    assert.ok(bytes < 40_000, `${bytes} bytes`);
+  });
+
+  test('only files of the console are served', async () => {
+    for (const path of ['assets/..%2f..%2fbuild.ts', 'assets/%2e%2e/%2e%2e/build.ts', 'assets/none.js', 'assets/']) {
+      const answer = await send(`${service.operatorUrl}/console/${path}`, {});
+      assert.notEqual(answer.status, 500, path);
+      assert.doesNotMatch(answer.text, /esbuild/, path);
+    }
+    assert.equal((await send(`${service.operatorUrl}/console/assets/none.js`, {})).status, 404);
+    assert.equal((await send(`${service.url}/console/`, {})).status, 404, 'clients have no console');
+    assert.equal((await send(`${service.operatorUrl}/console/`, { method: 'POST' })).status, 405);
+  });
+});
