@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, hkdfSync } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
 import { createAccountHash } from '../../apps/server/src/account-checks/account-hash.ts';
+import type { InquiryOutcome, Rail } from '../../apps/server/src/rails/rail.ts';
 import { assertError, assertSuccess, TIMESTAMP } from '../contract/assertions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -160,6 +161,43 @@ test('pending audit records are written when the service stops', async () => {
   await other.close();
   const records = await storedChecks(database.connection);
   assert.ok(records.some(({ request_id: id }) => id === answer.headers.get('x-request-id')));
+});
+
+// Regression: the record came after the end of the audit log, and was lost.
+test('a check whose client has gone is audited when the service stops', async () => {
+  const inquired = Promise.withResolvers<void>();
+  const reply = Promise.withResolvers<InquiryOutcome>();
+  const rail: Rail = {
+    name: 'slow-bank',
+    reaches: () => true,
+    inquireAccount() {
+      inquired.resolve();
+      return reply.promise;
+    },
+    close: () => Promise.resolve(),
+  };
+  const other = await startTestService({ database, rails: [rail] });
+  const client = new AbortController();
+  const request = fetch(`${other.url}/api/v1/check-account`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${other.alpha.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ bank_code: 'BCA', account_number: ACTIVE }),
+    signal: client.signal,
+  });
+  await inquired.promise;
+  client.abort();
+  await assert.rejects(request, { name: 'AbortError' });
+  const closed = other.close();
+  await eventually('no connection is accepted', () =>
+    fetch(`${other.operatorUrl}/livez`).then(
+      () => false,
+      () => true,
+    ),
+  );
+  reply.resolve({ kind: 'verdict', verdict: { status: 'NOT_FOUND' }, railCode: '4041611' });
+  await closed;
+  const records = await storedChecks(database.connection);
+  assert.equal(records.filter(({ rail: name }) => name === 'slow-bank').length, 1);
 });
 
 test('the hash of an account follows NIST SP 800-56C, with a key derived from the data key', () => {

@@ -36,12 +36,20 @@ export interface AccountChecks {
    * job must be paused, in ms: the enumeration guard blocks a client that could not check all of them one by one.
    */
   pauseForJob(clientId: string, accounts: readonly JobAccount[]): Promise<number | null>;
+  /**
+   * Waits for the checks in progress, for at most 5 seconds. A client that has gone no longer waits for its answer, but
+   * its inquiry was sent and must be audited.
+   */
+  close(): Promise<void>;
 }
 
 export interface JobAccount {
   readonly bic: string;
   readonly accountNumber: string;
 }
+
+/** More than the deadline of an inquiry. */
+const CLOSE_TIMEOUT_MS = 5_000;
 
 /** Hashed within some milliseconds; the event loop gets a turn after each batch. */
 const HASH_BATCH_MAX = 1_000;
@@ -58,6 +66,7 @@ export interface AccountChecksDependencies {
 export function createAccountChecks(dependencies: AccountChecksDependencies): AccountChecks {
   const { inquiries, verdictCache, hashAccount, auditLog, enumerationGuard } = dependencies;
   const now = createIsoClock();
+  const inProgress = createInProgress();
 
   function audit({ clientId, bic, hash, requestId }: Check, outcome: string, served: ServedOutcome | null): void {
     auditLog.add({
@@ -72,54 +81,85 @@ export function createAccountChecks(dependencies: AccountChecksDependencies): Ac
     });
   }
 
-  /** The accounts that the client has not checked today, and that the guard may therefore block. */
-  async function unknownAccounts(clientId: string, accounts: readonly JobAccount[]): Promise<JobAccount[]> {
-    const unknown: JobAccount[] = [];
-    for (const [index, account] of accounts.entries()) {
-      if (!enumerationGuard.isKnown(clientId, hashAccount(account.bic, account.accountNumber))) unknown.push(account);
-      if ((index + 1) % HASH_BATCH_MAX === 0) await nextTurn();
-    }
-    return unknown;
-  }
-
   return {
     async pauseForJob(clientId, accounts) {
       if (enumerationGuard.isTrusted(clientId) || findJobSignal(accounts) === null) return null;
-      const signal = findJobSignal(await unknownAccounts(clientId, accounts));
+      const signal = findJobSignal(await unknownAccounts(dependencies, clientId, accounts));
       return signal === null ? null : enumerationGuard.blockForJob(clientId, signal);
     },
+    close: () => inProgress.whenNone(CLOSE_TIMEOUT_MS),
     async check(inquiry, { ageMaxSeconds = 0, requestId } = {}) {
       auditLog.requireCapacity();
-      const { clientId } = inquiry;
-      const { bic } = inquiry.bank;
-      const accountNumber = inquiry.accountNumber.reveal();
-      const check: Check = { clientId, bic, accountNumber, hash: hashAccount(bic, accountNumber), requestId };
-      const found = ageMaxSeconds === 0 ? null : (verdictCache?.find(clientId, check.hash, ageMaxSeconds) ?? null);
-      const cached = found instanceof Promise ? await found : found;
-      if (cached !== null) {
-        const served = { ...cached.outcome, ageSeconds: cached.ageSeconds };
-        audit(check, outcomeLabel(served), served);
-        return served;
-      }
-      const admitted = enumerationGuard.admit(clientId, check);
-      const admission = admitted instanceof Promise ? await admitted : admitted;
-      if (admission.kind === 'blocked') {
-        audit(check, admission.reason, null);
-        return admission;
-      }
-      if (admission.kind === 'slowed') await enumerationGuard.slow(clientId);
+      inProgress.begin();
       try {
-        const outcome = await inquiries.inquire(inquiry);
-        audit(check, outcomeLabel(outcome), outcome);
+        const { clientId } = inquiry;
+        const { bic } = inquiry.bank;
+        const accountNumber = inquiry.accountNumber.reveal();
+        const check: Check = { clientId, bic, accountNumber, hash: hashAccount(bic, accountNumber), requestId };
+        const found = ageMaxSeconds === 0 ? null : (verdictCache?.find(clientId, check.hash, ageMaxSeconds) ?? null);
+        const cached = found instanceof Promise ? await found : found;
+        if (cached !== null) {
+          const served = { ...cached.outcome, ageSeconds: cached.ageSeconds };
+          audit(check, outcomeLabel(served), served);
+          return served;
+        }
+        const admitted = enumerationGuard.admit(clientId, check);
+        const admission = admitted instanceof Promise ? await admitted : admitted;
+        if (admission.kind === 'blocked') {
+          audit(check, admission.reason, null);
+          return admission;
+        }
+        if (admission.kind === 'slowed') await enumerationGuard.slow(clientId);
+        let outcome: InquiryOutcome | null = null;
+        try {
+          outcome = await inquiries.inquire(inquiry);
+        } finally {
+          audit(check, outcome === null ? 'internal_error' : outcomeLabel(outcome), outcome);
+        }
         if (outcome.kind === 'verdict') {
           enumerationGuard.recordVerdict(clientId, check.hash, outcome.verdict.status);
           verdictCache?.put(clientId, check.hash, outcome);
         }
         return outcome;
-      } catch (error) {
-        audit(check, 'internal_error', null);
-        throw error;
+      } finally {
+        inProgress.end();
       }
+    },
+  };
+}
+
+/** The accounts that the client has not checked today, and that the guard may therefore block. */
+async function unknownAccounts(
+  { enumerationGuard, hashAccount }: AccountChecksDependencies,
+  clientId: string,
+  accounts: readonly JobAccount[],
+): Promise<JobAccount[]> {
+  const unknown: JobAccount[] = [];
+  for (const [index, account] of accounts.entries()) {
+    if (!enumerationGuard.isKnown(clientId, hashAccount(account.bic, account.accountNumber))) unknown.push(account);
+    if ((index + 1) % HASH_BATCH_MAX === 0) await nextTurn();
+  }
+  return unknown;
+}
+
+/** Counts what is in progress, without a cost for each. */
+function createInProgress() {
+  let count = 0;
+  const none = Promise.withResolvers<void>();
+  let isAwaited = false;
+  return {
+    begin: () => void (count += 1),
+    end() {
+      count -= 1;
+      if (isAwaited && count === 0) none.resolve();
+    },
+    /** Resolves when nothing is in progress, or after `timeoutMs`. */
+    async whenNone(timeoutMs: number): Promise<void> {
+      isAwaited = true;
+      if (count === 0) return;
+      const timer = setTimeout(none.resolve, timeoutMs);
+      await none.promise;
+      clearTimeout(timer);
     },
   };
 }

@@ -63,6 +63,7 @@ export function openAccountChecks(
   });
   onClose('enumeration guard', async () => enumerationGuard.close());
   const accountChecks = createAccountChecks({ inquiries, verdictCache, hashAccount, auditLog, enumerationGuard });
+  onClose('account checks', accountChecks.close);
   return { accountChecks: settings.paused ? pause(accountChecks) : accountChecks, hashAccount, enumerationGuard };
 }
 
