@@ -113,3 +113,20 @@ test('there are no inquiries about final transactions', async () => {
   assert.equal(await polling.inquiries.poll(later(100 * MINUTE_MS)), 0);
   assert.equal(bank.statusInquiries.length, count);
 });
+
+test('inquiries of the schedule go over the rail that takes the place of the former one', async () => {
+  const [id = ''] = idsOf('TN', 1);
+  const at = later(200 * MINUTE_MS);
+  await bench.insertTransactions([id], at);
+  const partnersOf = (): unknown[] =>
+    bank.statusInquiries.filter((each) => referenceOf(each) === id).map(({ headers }) => headers['x-partner-id']);
+  now = START;
+  await polling.inquiries.poll(later(6 * SECOND_MS, at));
+  polling.inquiries.replaceRails([bank.rail(rsaKeys(), { partnerId: 'NEXT' })]);
+  now = later(40 * MINUTE_MS);
+  await polling.inquiries.poll(later(MINUTE_MS, at));
+  assert.deepEqual(partnersOf(), ['TIBATEST', 'NEXT']);
+  assert.notEqual((await transactionsIn(bench.database)).get(id)?.status, 'PROCESS');
+  polling.inquiries.replaceRails([]);
+  assert.equal(await polling.inquiries.poll(later(2 * MINUTE_MS, at)), 0);
+});

@@ -1,32 +1,46 @@
 import { startFindingsExchange } from '../bank-availability/findings-exchange.ts';
 import { startAvailabilityPublisher } from '../bank-availability/publisher.ts';
-import { startDailyInquiries } from '../postgres/daily-inquiries.ts';
-import { type AccountInquiries, createAccountInquiries } from '../rails/account-inquiries.ts';
+import { type DailyInquiries, startDailyInquiries } from '../postgres/daily-inquiries.ts';
+import {
+  type AccountInquiries,
+  type AccountInquiriesOptions,
+  createAccountInquiries,
+} from '../rails/account-inquiries.ts';
+import type { Rail } from '../rails/rail.ts';
+import type { RailOptions } from '../rails/resilience/guards.ts';
 import type { AppContext } from './app-context.ts';
 import type { PostgresServices } from './postgres.ts';
 import type { SharedLimits } from './shared-limits.ts';
 
+/** Account inquiries, and the way to other rails while they go on. */
+export interface OpenAccountInquiries {
+  readonly inquiries: AccountInquiries;
+  /** Uses these rails from now on. @throws DatabaseUnavailable: their daily quotas cannot be read, nothing changed */
+  replaceRails(rails: readonly Rail[], options: AgreedOptions): Promise<void>;
+}
+
+/** What the rails file says about its rails together. */
+export type AgreedOptions = Pick<AccountInquiriesOptions, 'routes' | 'limitsByRail'>;
+
 /** Inquires banks about accounts over the rails, and logs every change of a circuit breaker. */
 export async function openAccountInquiries(
-  { options, metrics, onClose }: AppContext,
-  { lookUpDatabase, processes }: PostgresServices,
+  context: AppContext,
+  postgres: PostgresServices,
   sharedLimits: SharedLimits,
-): Promise<AccountInquiries> {
+): Promise<OpenAccountInquiries> {
+  const { options, metrics } = context;
   const { log } = options.logging;
-  const hasDailyQuota = [...(options.inquiries?.limitsByRail?.values() ?? [])].some(({ perDay }) => perDay !== null);
-  const { liveProcesses } = processes;
-  // A restart during the day must not grant the day's quota a second time, nor may another process.
-  const dailyInquiries = hasDailyQuota
-    ? await startDailyInquiries({
-        database: lookUpDatabase,
-        liveProcesses,
-        wallClock: options.inquiries?.wallClock ?? Date.now,
-        paused: options.settings.paused,
-        log,
-      })
-    : null;
-  if (dailyInquiries !== null) onClose('daily inquiries', dailyInquiries.close);
-  return createAccountInquiries(options.rails, metrics, {
+  const { liveProcesses } = postgres.processes;
+  let daily: DailyInquiries | null = null;
+  context.onClose('daily inquiries', async () => daily?.close());
+
+  /** Counts the days once a rail has a daily quota. */
+  async function withDays(agreed: AgreedOptions): Promise<RailOptions> {
+    if (daily === null && hasDailyQuota(agreed)) daily = await countDailyInquiries(context, postgres);
+    return { ...agreed, ...(daily === null ? {} : { dayCountOf: daily.countOf }) };
+  }
+
+  const inquiries = createAccountInquiries(options.rails, metrics, {
     onBreakerChange({ rail, bank, state }) {
       if (state === 'open')
         log.warn({ rail, bank }, 'circuit breaker opened: account inquiries to this bank are paused; will probe');
@@ -38,11 +52,31 @@ export async function openAccountInquiries(
         suspension,
         'account inquiries of one client to this bank are paused: the bank fails over the accounts that it checks',
       ),
-    ...(dailyInquiries === null ? {} : { dayCountOf: dailyInquiries.countOf }),
+    ...(await withDays(options.inquiries ?? {})),
     sharing: { liveProcesses, quota: sharedLimits.quota },
     ...options.inquiries,
   });
+  return {
+    inquiries,
+    replaceRails: async (rails, agreed) => inquiries.replaceRails(rails, await withDays(agreed)),
+  };
 }
+
+const hasDailyQuota = ({ limitsByRail }: AgreedOptions): boolean =>
+  [...(limitsByRail?.values() ?? [])].some(({ perDay }) => perDay !== null);
+
+/** A restart during the day must not grant the day's quota a second time, nor may another process. */
+const countDailyInquiries = (
+  { options }: AppContext,
+  { lookUpDatabase, processes }: PostgresServices,
+): Promise<DailyInquiries> =>
+  startDailyInquiries({
+    database: lookUpDatabase,
+    liveProcesses: processes.liveProcesses,
+    wallClock: options.inquiries?.wallClock ?? Date.now,
+    paused: options.settings.paused,
+    log: options.logging.log,
+  });
 
 /**
  * Shares what this process finds about banks with the other processes, and publishes events to clients when a bank

@@ -37,6 +37,8 @@ export function createGaugeReader(
 
   return async () => {
     for (const [pool, database] of Object.entries(pools)) setConnections(pool, database);
+    // Rails may have been replaced since the last scrape.
+    gauges.quotaLeft.reset();
     for (const { name: rail, quotaLeft } of inquiries.snapshot()) {
       for (const [window, left] of Object.entries(quotaLeft)) {
         if (left !== null) gauges.quotaLeft.set({ rail, window }, left);

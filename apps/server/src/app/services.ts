@@ -1,12 +1,14 @@
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
+import type { Rail } from '../rails/rail.ts';
 import { type AccountCheckServices, openAccountChecks } from './account-checks.ts';
-import { openAccountInquiries, openBankAvailability } from './account-inquiries.ts';
+import { type AgreedOptions, openAccountInquiries, openBankAvailability } from './account-inquiries.ts';
 import { type AccountValidations, openAccountValidations } from './account-validations.ts';
 import type { AppContext } from './app-context.ts';
 import { type Authentication, openAuthentication } from './authentication.ts';
 import { type Callbacks, openCallbacks } from './callbacks.ts';
 import { type CheckStatusServices, openCheckStatus } from './check-status.ts';
 import { openPostgresServices, type PostgresServices } from './postgres.ts';
+import { openRails } from './rails.ts';
 import { openTransactionRetention } from './retention.ts';
 import { openSharedLimits, type SharedLimits } from './shared-limits.ts';
 import { openTransactions, type TransactionServices } from './transactions.ts';
@@ -22,6 +24,8 @@ export interface Services {
   readonly inquiries: AccountInquiries;
   readonly accountChecks: AccountCheckServices;
   readonly accountValidations: AccountValidations;
+  /** Uses these rails from now on, and closes those that are not among them. @throws DatabaseUnavailable */
+  replaceRails(rails: readonly Rail[], agreed: AgreedOptions): Promise<void>;
 }
 
 /**
@@ -29,16 +33,15 @@ export interface Services {
  * `publicUrl` is called only when a request arrives: it is known once the public listener is open.
  */
 export async function openServices(context: AppContext, publicUrl: () => string): Promise<Services> {
-  const { rails } = context.options;
   const postgres = await openPostgresServices(context);
   const sharedLimits = await openSharedLimits(context, postgres);
   const authentication = openAuthentication(context, postgres, { sharedLimits, publicUrl });
-  context.onClose('rails', () => Promise.all(rails.map((rail) => rail.close())));
+  const openedRails = openRails(context);
   const transactions = openTransactions(context, postgres);
   openTransactionRetention(context, postgres.database);
   const checkStatus = openCheckStatus(context, postgres, { authentication, transactions, sharedLimits });
   const callbacks = openCallbacks(context, postgres, sharedLimits);
-  const inquiries = await openAccountInquiries(context, postgres, sharedLimits);
+  const { inquiries, replaceRails } = await openAccountInquiries(context, postgres, sharedLimits);
   const accountChecks = openAccountChecks(context, postgres, { inquiries, sharedLimits });
   const accountValidations = openAccountValidations(context, postgres, authentication, {
     accountChecks: accountChecks.accountChecks,
@@ -56,5 +59,10 @@ export async function openServices(context: AppContext, publicUrl: () => string)
     inquiries,
     accountChecks,
     accountValidations,
+    async replaceRails(rails, agreed) {
+      await replaceRails(rails, agreed);
+      transactions.statusInquiries.replaceRails(rails);
+      openedRails.replace(rails);
+    },
   };
 }

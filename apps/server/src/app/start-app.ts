@@ -3,8 +3,10 @@ import type { Clients } from '../auth/clients.ts';
 import type { Feed } from '../feed/feed.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import type { Database } from '../postgres/database.ts';
+import type { Rail } from '../rails/rail.ts';
 import type { TransactionUpdater } from '../transactions/transaction-updater.ts';
 import type { EndOrder } from '../workers/messages.ts';
+import type { AgreedOptions } from './account-inquiries.ts';
 import type { AppContext, AppOptions } from './app-context.ts';
 import { openListeners } from './listeners.ts';
 import { openServices } from './services.ts';
@@ -22,6 +24,11 @@ export interface App {
   readonly transactionUpdater: TransactionUpdater;
   /** The number of long-polls and streams that wait for a transaction to change. */
   longPollCount(): number;
+  /**
+   * Uses these connections to banks from now on. Those in use that are among them stay as they are; the others close
+   * once their inquiries in flight have ended. @throws DatabaseUnavailable: nothing changed
+   */
+  replaceRails(rails: readonly Rail[], agreed: AgreedOptions): Promise<void>;
   /** Issues an access token of the built-in issuer: the sandbox hands some out. */
   readonly issue: IssueAccessToken;
   /**
@@ -83,6 +90,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       clients: postgres.clients,
       feed: transactions.feed,
       transactionUpdater: transactions.transactionUpdater,
+      replaceRails: services.replaceRails,
       longPollCount: postgres.transactionChanges.watcherCount,
       issue: authentication.issue,
       close,

@@ -1,3 +1,4 @@
+import type { AgreedOptions } from '../app/account-inquiries.ts';
 import { type App, startApp } from '../app/start-app.ts';
 import { findTlsFaults } from '../app/tls.ts';
 import { type Settings, SettingsError, validateSettings } from '../config.ts';
@@ -7,8 +8,8 @@ import type { Log, LogSink } from '../observability/log.ts';
 import type { InstallationEnvironment } from '../postgres/prepare-database.ts';
 import type { PostgresConnection } from '../postgres/primary-client.ts';
 import type { Connection } from '../rails/protocol.ts';
+import type { Rail } from '../rails/rail.ts';
 import { type RailsFileResult, readRailsFile } from '../rails/rails-file.ts';
-import type { BankLimits } from '../rails/resilience/settings.ts';
 import type { ParentLink } from '../workers/parent-link.ts';
 import { type OpenedPostgres, openPostgres } from './open-postgres.ts';
 
@@ -24,13 +25,17 @@ export function readProduction(): Production {
   const { settings, faults: ofSettings } = validateSettings('serve');
   const faults = [...ofSettings, ...findTlsFaults(settings)];
   const banks = createBankDirectory(bankEntries);
-  const { secretKey, railsFile } = settings;
-  const rails = railsFile === null ? { faults: [] } : readRailsFile(railsFile, banks, { staging: settings.staging });
+  const { secretKey } = settings;
+  const rails = readRails(settings, banks);
   if (faults.length > 0 || 'faults' in rails || secretKey === null) {
     throw new SettingsError('faults' in rails ? [...faults, ...rails.faults] : faults);
   }
   return { settings: { ...settings, secretKey }, banks, rails };
 }
+
+/** Reads the rails file, and the files that it names. */
+export const readRails = ({ railsFile, staging }: Settings, banks: BankDirectory): RailsFileResult =>
+  railsFile === null ? { faults: [] } : readRailsFile(railsFile, banks, { staging });
 
 /** Which installation a database is marked with. */
 export const environmentOf = ({ staging }: Pick<Settings, 'staging'>): InstallationEnvironment =>
@@ -43,24 +48,52 @@ export const openProductionPostgres = (settings: Settings, log: Log): Promise<Op
     (detail) => log.error({ detail }, 'embedded postgresql reported a problem'),
   );
 
-/** `parent`: of a worker; absent for the only process. */
+/** A connection to a bank, and its rail. */
+export interface OpenConnection {
+  readonly connection: Connection;
+  readonly rail: Rail;
+}
+
+export interface ProductionStart {
+  readonly logging: LogSink;
+  readonly connection: PostgresConnection;
+  readonly open: readonly OpenConnection[];
+  /** Of a worker; absent for the only process. */
+  readonly parent?: ParentLink;
+}
+
+/** Opens the connections of the rails file. One that is open already, and has not changed, stays. */
+export const openConnections = (
+  connections: readonly Connection[],
+  open: readonly OpenConnection[] = [],
+): readonly OpenConnection[] =>
+  connections.map(
+    (connection) =>
+      open.find((each) => each.connection.fingerprint === connection.fingerprint) ?? {
+        connection,
+        rail: connection.open(),
+      },
+  );
+
 export const startProduction = (
   { settings, banks, rails }: Production,
-  logging: LogSink,
-  connection: PostgresConnection,
-  parent?: ParentLink,
+  { logging, connection, open, parent }: ProductionStart,
 ): Promise<App> =>
   startApp({
     environment: environmentOf(settings),
     settings,
     connection,
     banks,
-    rails: rails.connections.map((each) => each.open()),
-    inquiries: { routes: rails.routes, limitsByRail: limitsOf(rails.connections) },
+    rails: open.map(({ rail }) => rail),
+    inquiries: agreedOptions(rails),
     logging,
     ...(parent === undefined ? {} : { parent }),
   });
 
-/** The quotas agreed with each bank, by the name of the connection. */
-const limitsOf = (connections: readonly Connection[]): ReadonlyMap<string, BankLimits> =>
-  new Map(connections.flatMap(({ settings: { name, limits } }) => (limits === undefined ? [] : [[name, limits]])));
+/** The routes, and the quotas agreed with each bank, by the name of the connection. */
+export const agreedOptions = ({ connections, routes }: Production['rails']): AgreedOptions => ({
+  routes,
+  limitsByRail: new Map(
+    connections.flatMap(({ settings: { name, limits } }) => (limits === undefined ? [] : [[name, limits]])),
+  ),
+});

@@ -1,6 +1,6 @@
 import { createLog } from '../observability/log.ts';
 import { connectToParent } from '../workers/parent-link.ts';
-import { openProductionPostgres, type Production, startProduction } from './production.ts';
+import { openConnections, openProductionPostgres, type Production, startProduction } from './production.ts';
 import { closeAll, listenForStopSignal } from './shutdown.ts';
 
 const STDOUT = 1;
@@ -19,7 +19,8 @@ export async function serveAsWorker(production: Production): Promise<void> {
       parent.embeddedPostgres === null
         ? (await openProductionPostgres(production.settings, log)).connection
         : { connectionString: parent.embeddedPostgres };
-    const app = await startProduction(production, logging, connection, parent);
+    const open = openConnections(production.rails.connections);
+    const app = await startProduction(production, { logging, connection, open, parent });
     let order: 'stop' | 'retire' = 'stop';
     closers.push(() => app.close(order));
     parent.ready();

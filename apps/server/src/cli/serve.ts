@@ -1,6 +1,13 @@
 import cluster from 'node:cluster';
 import { createLog } from '../observability/log.ts';
-import { openProductionPostgres, type Production, readProduction, startProduction } from './production.ts';
+import {
+  openConnections,
+  openProductionPostgres,
+  type Production,
+  readProduction,
+  startProduction,
+} from './production.ts';
+import { createRailsReload } from './reload-rails.ts';
 import { serveAsParent } from './serve-parent.ts';
 import { serveAsWorker } from './serve-worker.ts';
 import { closeAll, listenForStopSignal } from './shutdown.ts';
@@ -18,21 +25,33 @@ export async function serve(): Promise<void> {
   else await serveAlone(production);
 }
 
+/**
+ * SIGHUP reloads the rails file. With a terminal it is the end of that, and the service stops as it does on Ctrl-C.
+ */
 async function serveAlone(production: Production): Promise<void> {
   const logging = createLog(STDOUT, production.settings.logLevel);
   const { log } = logging;
   const closers: (() => Promise<unknown>)[] = [logging.close];
-  const stopSignal = listenForStopSignal();
+  const stopSignal = listenForStopSignal(process.stdin.isTTY ? undefined : ['SIGINT', 'SIGTERM']);
+  // While the service starts, it has just read the file.
+  let reload = (): void => {};
+  const onHangUp = (): void => reload();
+  if (!process.stdin.isTTY) process.on('SIGHUP', onHangUp);
   try {
     const postgres = await openProductionPostgres(production.settings, log);
     closers.push(postgres.stop);
-    const app = await startProduction(production, logging, postgres.connection);
+    const open = openConnections(production.rails.connections);
+    const app = await startProduction(production, { logging, connection: postgres.connection, open });
     closers.push(() => app.close());
+    const reloading = createRailsReload({ production, app, open, log });
+    closers.push(reloading.close);
+    reload = reloading.reload;
     log.info({ signal: await stopSignal.received }, 'stopping');
   } catch (error) {
     // Ctrl-C also reaches the programs that are being started: a start that fails because of it is not an error.
     if (!stopSignal.wasReceived()) throw error;
   } finally {
     await closeAll(closers).finally(stopSignal.release);
+    process.off('SIGHUP', onHangUp);
   }
 }

@@ -8,12 +8,15 @@ import {
   type BankFinding,
   createGuards,
   type GuardOptions,
+  type RailOptions,
   type RailSnapshot,
   type Route,
 } from './resilience/guards.ts';
 import { createHedge } from './resilience/hedge.ts';
 
 export interface AccountInquiries {
+  /** Uses these rails from now on (`Guards.replaceRails`). Inquiries in flight end where they began. */
+  replaceRails(rails: readonly Rail[], options: RailOptions): void;
   /** Whether any rail leads to the bank. */
   canReach(bank: Bank): boolean;
   inquire(inquiry: ClientInquiry): Promise<InquiryOutcome>;
@@ -67,6 +70,7 @@ export function createAccountInquiries(
   const failover = createFailover({ attempts, inquireHedged, metrics, inFlight, clock, random });
 
   return {
+    replaceRails: guards.replaceRails,
     canReach: guards.reaches,
     snapshot: () => guards.snapshot(clock()),
     findings: () => guards.findings(clock()),

@@ -21,13 +21,19 @@ export interface ConnectionReader {
   address(address: string, field: string): void;
   /** Notes a fault of the entry itself, as a sentence. */
   fault(sentence: string): void;
+  /** The contents of the files that were read since the last call. */
+  takeContents(): readonly string[];
 }
 
 /** Faults are appended to `faults`, as sentences that quote no secret. */
 export function createConnectionReader(directory: string, banks: BankDirectory, faults: string[]): ConnectionReader {
+  let contents: string[] = [];
+
   function text(file: string, field: string): string | null {
     try {
-      return readFileSync(path.resolve(directory, file), 'utf8').trim();
+      const content = readFileSync(path.resolve(directory, file), 'utf8').trim();
+      contents.push(content);
+      return content;
     } catch (error) {
       faults.push(`${field} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
       return null;
@@ -68,6 +74,11 @@ export function createConnectionReader(directory: string, banks: BankDirectory, 
     },
     fault(sentence) {
       faults.push(sentence);
+    },
+    takeContents() {
+      const taken = contents;
+      contents = [];
+      return taken;
     },
   };
 }

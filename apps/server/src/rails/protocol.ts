@@ -33,6 +33,8 @@ export const isNamed = (bank: Bank, { banks }: Pick<RailSettings, 'banks'>): boo
 /** One connection of the rails file: the settings agreed with the bank, and how to open the rail. */
 export interface Connection {
   readonly settings: RailSettings;
+  /** The same for two connections when their entries, and the contents of all files that these name, are the same. */
+  readonly fingerprint: string;
   open(): Rail;
 }
 
@@ -47,7 +49,7 @@ export interface Protocol {
   /** The schema of a whole entry of the rails file. */
   readonly schema: TObject;
   /** `entry` fits the schema. Null when a part is missing, which the reader has noted as a fault. */
-  connect(entry: unknown, common: RailSettings, reader: ConnectionReader): Connection | null;
+  connect(entry: unknown, common: RailSettings, reader: ConnectionReader): Omit<Connection, 'fingerprint'> | null;
 }
 
 const COMMON_FIELDS = {

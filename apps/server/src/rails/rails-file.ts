@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import path from 'node:path';
 import { type TSchema, Type } from 'typebox';
 import { Check, Errors } from 'typebox/schema';
@@ -54,10 +55,13 @@ export function readRailsFile(
     faults.push(`${name}: several connections have this name`);
   }
   const read = value.rails.map((entry) => {
+    reader.takeContents();
     const common = readCommon(entry as unknown as CommonEntry, reader, staging);
     const protocol = protocolNamed(entry.protocol, protocols);
     rejectUnreachable(common, protocol, reader);
-    return { common, connection: protocol.connect(entry, common, reader) };
+    const connection = protocol.connect(entry, common, reader);
+    const fingerprint = hash('sha256', JSON.stringify([entry, staging, reader.takeContents()]));
+    return { common, connection: connection === null ? null : { ...connection, fingerprint } };
   });
   const routes = readRoutes(
     value.routes ?? [],

@@ -38,11 +38,12 @@ export function createPoller(dependencies: PollerDependencies): Poller {
   const unknownRails = createUnknownRails(database, log);
   const closing = new AbortController();
 
-  /** Runs until nothing is due, or until the bank fails. */
+  /** Runs until nothing is due, until the bank fails, or until another rail has taken this one's place. */
   async function run(inquiryRail: InquiryRail): Promise<number> {
+    const { name } = inquiryRail.rail;
     const inquiries = new Set<Promise<void>>();
     let count = 0;
-    while (!closing.signal.aborted) {
+    while (!closing.signal.aborted && rails.get(name) === inquiryRail) {
       const slots = inquiryRail.concurrency.acquire(CONCURRENCY_MAX, 'schedule', clock());
       if (slots === 0) {
         if (inquiries.size === 0) break;

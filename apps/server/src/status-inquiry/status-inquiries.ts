@@ -8,7 +8,12 @@ import type { Rail } from '../rails/rail.ts';
 import type { MonotonicClock } from '../rate-limit/sliding-window.ts';
 import type { TransactionUpdater } from '../transactions/transaction-updater.ts';
 import { createAdaptiveConcurrency } from './adaptive-concurrency.ts';
-import { createInFlightInquiries, type InquiryRail, supportsStatusInquiry } from './in-flight.ts';
+import {
+  createInFlightInquiries,
+  type InquiryRail,
+  type StatusInquiryRail,
+  supportsStatusInquiry,
+} from './in-flight.ts';
 import { createPoller } from './poller.ts';
 import { createRecentInquiries, createRefreshOnRead } from './refresh-on-read.ts';
 import { createInquiryOutcomes } from './store-outcomes.ts';
@@ -48,6 +53,8 @@ export interface StatusInquiries {
   poll(): Promise<number>;
   /** Polls repeatedly from now on. */
   start(): void;
+  /** Uses these rails from now on. Inquiries in flight end over the rails that they began on. */
+  replaceRails(rails: readonly Rail[]): void;
   /** Aborts the inquiries in flight and releases their claims: another process, or the next start, repeats them. */
   close(): Promise<void>;
 }
@@ -66,7 +73,8 @@ export function createStatusInquiries(dependencies: StatusInquiriesDependencies)
     clock = () => performance.now(),
     tracing = null,
   } = dependencies;
-  const rails = inquiryRails(dependencies);
+  const rails = new Map<string, InquiryRail>();
+  replaceRails(rails, dependencies.rails, dependencies);
   const inFlight = createInFlightInquiries({ banks: dependencies.banks, metrics, log, clock, tracing });
   const recentInquiries = createRecentInquiries();
   const poller = createPoller({ database, rails, inFlight, recentInquiries, log, clock });
@@ -94,6 +102,7 @@ export function createStatusInquiries(dependencies: StatusInquiriesDependencies)
         log.warn({ err: error }, 'finding rails with due status inquiries failed; will retry'),
       );
     },
+    replaceRails: (newRails) => replaceRails(rails, newRails, dependencies),
     async close() {
       await loop?.stop();
       inFlight.close();
@@ -104,16 +113,26 @@ export function createStatusInquiries(dependencies: StatusInquiriesDependencies)
   };
 }
 
-function inquiryRails(dependencies: StatusInquiriesDependencies): Map<string, InquiryRail> {
+/** A rail that stays keeps its concurrency. */
+function replaceRails(
+  known: Map<string, InquiryRail>,
+  rails: readonly Rail[],
+  dependencies: StatusInquiriesDependencies,
+): void {
+  const former = new Map(known);
+  known.clear();
+  for (const rail of rails.filter(supportsStatusInquiry)) {
+    const kept = former.get(rail.name);
+    known.set(rail.name, kept?.rail === rail ? kept : inquiryRailOf(rail, dependencies));
+  }
+}
+
+function inquiryRailOf(rail: StatusInquiryRail, dependencies: StatusInquiriesDependencies): InquiryRail {
   const { database, transactionUpdater, metrics, log, unknownGraceMs = UNKNOWN_GRACE_MS } = dependencies;
-  return new Map(
-    dependencies.rails.filter(supportsStatusInquiry).map((rail): [string, InquiryRail] => {
-      const concurrency = createAdaptiveConcurrency((reduced) => {
-        if (reduced) log.warn({ rail: rail.name }, 'status inquiries failing; concurrency reduced');
-        else log.info({ rail: rail.name }, 'status inquiries recovered; concurrency restored');
-      });
-      const outcomes = createInquiryOutcomes(rail.name, { database, transactionUpdater, metrics, log, unknownGraceMs });
-      return [rail.name, { rail, concurrency, outcomes }];
-    }),
-  );
+  const concurrency = createAdaptiveConcurrency((reduced) => {
+    if (reduced) log.warn({ rail: rail.name }, 'status inquiries failing; concurrency reduced');
+    else log.info({ rail: rail.name }, 'status inquiries recovered; concurrency restored');
+  });
+  const outcomes = createInquiryOutcomes(rail.name, { database, transactionUpdater, metrics, log, unknownGraceMs });
+  return { rail, concurrency, outcomes };
 }

@@ -11,9 +11,9 @@ export interface SharedCounter {
   raise(key: string, total: number): void;
   /**
    * Reads the counter of this key every 250 ms, so that the share of what is left is right although other processes
-   * count. `key` returns the present key.
+   * count. `key` returns the present key; a later one of the same name takes its place.
    */
-  watch(key: () => string): void;
+  watch(name: string, key: () => string): void;
 }
 
 export interface SharedCounterDependencies {
@@ -67,9 +67,10 @@ export function createSharedCounter(dependencies: SharedCounterDependencies): Sh
         yield { key: `${name} ${key}`, windowMs: -lifetimeMs, entries: [[isAll ? total : 0, uncounted]] };
   }
 
-  const watched: (() => string)[] = [];
+  const watched = new Map<string, () => string>();
   windows.addReader(() => {
-    for (const key of watched) look(windows, { key: `${name} ${key()}`, windowMs: -lifetimeMs }, knownOf(key()));
+    for (const key of watched.values())
+      look(windows, { key: `${name} ${key()}`, windowMs: -lifetimeMs }, knownOf(key()));
   });
 
   windows.addSource({
@@ -101,7 +102,7 @@ export function createSharedCounter(dependencies: SharedCounterDependencies): Sh
       known.total = Math.max(known.total, total);
       windows.raise({ key: `${name} ${key}`, windowMs: -lifetimeMs, entries: [[total, 0]] });
     },
-    watch: (key) => void watched.push(key),
+    watch: (watchName, key) => void watched.set(watchName, key),
   };
 }
 

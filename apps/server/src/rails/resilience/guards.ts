@@ -16,12 +16,16 @@ export interface Route {
   readonly hedge: boolean;
 }
 
-export interface GuardOptions {
+/** What is set for the rails, and changes with them. */
+export interface RailOptions {
   readonly routes?: Routes;
   /** By the rail's name. */
   readonly limitsByRail?: ReadonlyMap<string, BankLimits>;
   /** Counts the inquiries of a day over a rail with this name; by default those of this process. */
   readonly dayCountOf?: (rail: string) => DayCount;
+}
+
+export interface GuardOptions extends RailOptions {
   readonly protection?: Protection;
   /** How limits are divided among processes; by default there is only this one. */
   readonly sharing?: Sharing;
@@ -59,6 +63,11 @@ export interface BankFinding extends Finding {
 }
 
 export interface Guards {
+  /**
+   * Uses these rails and options from now on. A rail that stays keeps its circuit breakers and its counts. One with the
+   * name of a former rail takes over what the bank counts: its quota, and its inquiries in flight.
+   */
+  replaceRails(rails: readonly Rail[], options: RailOptions): void;
   reaches(bank: Bank): boolean;
   routeTo(bank: Bank): Route;
   snapshot(nowMs: number): readonly RailSnapshot[];
@@ -70,6 +79,7 @@ export interface Guards {
 
 /** The values of the metric `tiba_breaker_state`. */
 const STATE_NUMBERS: Readonly<Record<BreakerState, number>> = { closed: 0, half_open: 1, open: 2 };
+const NO_ROUTES: Routes = new Map();
 const NO_QUOTA = { second: null, day: null } as const;
 
 interface GuardedBank {
@@ -80,34 +90,25 @@ interface GuardedBank {
 
 /** One guarded rail for each bank and rail, created with the first inquiry to the bank. */
 export function createGuards(
-  rails: readonly Rail[],
+  initialRails: readonly Rail[],
   metrics: Pick<Metrics, 'breakerState'>,
   options: GuardOptions,
 ): Guards {
-  const {
-    routes = new Map(),
-    limitsByRail,
-    dayCountOf,
-    protection = PROTECTION,
-    sharing = NOT_SHARED,
-    wallClock = Date.now,
-    onBreakerChange,
-    onClientSuspended,
-  } = options;
-  const connections = new Map(
-    rails.map((rail) => {
-      const dayCount = dayCountOf?.(rail.name);
-      const limits = limitsByRail?.get(rail.name) ?? NO_BANK_LIMITS;
-      return [rail, createConnectionGuard(rail, limits, { wallMs: wallClock, dayCount }, sharing)];
-    }),
-  );
-  const guardedBanks: GuardedBank[] = [];
+  const { protection = PROTECTION, wallClock = Date.now, onBreakerChange, onClientSuspended } = options;
+  let rails = initialRails;
+  let routes = options.routes ?? NO_ROUTES;
+  let connections = connectionGuards(rails, options, options, []);
+  let guardedBanks: GuardedBank[] = [];
   const routesByBic = new Map<string, Route>();
 
   function guard(connection: ConnectionGuard, bank: Bank): GuardedRail {
+    const known = guardedBanks.find((each) => each.connection === connection && each.bank === bank);
+    if (known !== undefined) return known.guarded;
     const names = { rail: connection.rail.name, bank: bank.bic };
     const listener: BreakerListener = {
       onState(state) {
+        // An inquiry that was in flight when its rail was replaced says nothing about the rail of the same name.
+        if (!isUsed(connection)) return;
         metrics.breakerState.set(names, STATE_NUMBERS[state]);
         onBreakerChange?.({ ...names, state });
       },
@@ -118,18 +119,13 @@ export function createGuards(
     return guarded;
   }
 
-  function connectionGuardOf(rail: Rail): ConnectionGuard {
-    const connection = connections.get(rail);
-    if (connection === undefined) throw new Error(`${rail.name} is not among the rails`);
-    return connection;
-  }
+  const isUsed = (connection: ConnectionGuard): boolean => connections.get(connection.rail) === connection;
 
   function routeTo(bank: Bank): Route {
     let route = routesByBic.get(bank.bic);
     if (route === undefined) {
-      const chosen = railsTo(bank, rails, routes);
       route = {
-        rails: chosen.map((rail) => guard(connectionGuardOf(rail), bank)),
+        rails: railsTo(bank, rails, routes).map((rail) => guard(connections.get(rail) as ConnectionGuard, bank)),
         hedge: routes.get(bank.bic)?.hedge ?? false,
       };
       routesByBic.set(bank.bic, route);
@@ -138,6 +134,15 @@ export function createGuards(
   }
 
   return {
+    replaceRails(newRails, newOptions) {
+      rails = newRails;
+      routes = newOptions.routes ?? NO_ROUTES;
+      connections = connectionGuards(rails, newOptions, options, [...connections.values()]);
+      routesByBic.clear();
+      for (const { bank, connection } of guardedBanks)
+        if (!isUsed(connection)) metrics.breakerState.remove({ rail: connection.rail.name, bank: bank.bic });
+      guardedBanks = guardedBanks.filter(({ connection }) => isUsed(connection));
+    },
     reaches: (bank) => railsTo(bank, rails, routes).length > 0,
     routeTo,
     snapshot: (nowMs) => [...connections.values()].map((connection) => railSnapshot(connection, guardedBanks, nowMs)),
@@ -148,6 +153,24 @@ export function createGuards(
       for (const each of guardedBanks) learn(each, others, nowMs);
     },
   };
+}
+
+/** `former`: the guards of the rails that these replace. */
+function connectionGuards(
+  rails: readonly Rail[],
+  { limitsByRail, dayCountOf }: RailOptions,
+  { sharing = NOT_SHARED, wallClock = Date.now }: GuardOptions,
+  former: readonly ConnectionGuard[],
+): ReadonlyMap<Rail, ConnectionGuard> {
+  return new Map(
+    rails.map((rail) => {
+      const replaced = former.find((each) => each.rail.name === rail.name);
+      if (replaced?.rail === rail) return [rail, replaced];
+      const limits = limitsByRail?.get(rail.name) ?? NO_BANK_LIMITS;
+      const guardOptions = { wallMs: wallClock, dayCount: dayCountOf?.(rail.name), replaced };
+      return [rail, createConnectionGuard(rail, limits, guardOptions, sharing)];
+    }),
+  );
 }
 
 function findingOf({ bank, connection, guarded }: GuardedBank, nowMs: number): BankFinding[] {
@@ -168,7 +191,7 @@ function railSnapshot(connection: ConnectionGuard, guardedBanks: readonly Guarde
     name: connection.rail.name,
     distinguishesClosed: connection.rail.distinguishesClosed === true,
     inFlight: banks.reduce((sum, { health }) => sum + health.inFlight, 0),
-    concurrencyMax: connection.bulkhead?.max ?? null,
+    concurrencyMax: connection.bulkhead?.max() ?? null,
     quotaLeft: connection.quota?.left(nowMs) ?? NO_QUOTA,
     banks,
   };

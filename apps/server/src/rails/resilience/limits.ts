@@ -12,7 +12,9 @@ import { createSharedQuota, type SharedQuotaDependencies } from './shared-quota.
  */
 export interface Bulkhead {
   /** Of all processes together. */
-  readonly max: number;
+  max(): number;
+  /** Changes the maximum. What is in flight stays counted. */
+  resize(max: number): void;
   inFlight(): number;
   /** Whether nothing more may start; null: for any client. Remembers that this client wants a slot. */
   isFull(clientId: string | null, nowMs: number): boolean;
@@ -25,13 +27,15 @@ export interface Bulkhead {
 /** A client counts as wanting slots for this long. */
 const WANTED_MS = 60_000;
 
-export function createBulkhead(max: number, liveProcesses: () => number = () => 1): Bulkhead {
+export function createBulkhead(initialMax: number, liveProcesses: () => number = () => 1): Bulkhead {
+  let max = initialMax;
   const own = (): number => Math.max(Math.floor(max / liveProcesses()), 1);
   const inFlightByClient = new Map<string, number>();
   const clients = createLatestClients();
   let inFlight = 0;
   return {
-    max,
+    max: () => max,
+    resize: (newMax) => void (max = newMax),
     inFlight: () => inFlight,
     isFull(clientId, nowMs) {
       const slots = own();
@@ -76,10 +80,18 @@ export interface Sharing {
 
 export const NOT_SHARED: Sharing = { liveProcesses: () => 1, quota: null };
 
+export interface ConnectionGuardOptions {
+  /** Milliseconds since 1970. */
+  readonly wallMs: () => number;
+  readonly dayCount?: DayCount | undefined;
+  /** Of the rail that this one replaces: what it sent counts on, because the bank counts it too. */
+  readonly replaced?: ConnectionGuard | undefined;
+}
+
 export function createConnectionGuard(
   rail: Rail,
   limits: BankLimits,
-  { wallMs, dayCount = createDayCount() }: { readonly wallMs: () => number; readonly dayCount?: DayCount | undefined },
+  { wallMs, dayCount = createDayCount(), replaced }: ConnectionGuardOptions,
   { liveProcesses, quota: sharedBy }: Sharing = NOT_SHARED,
 ): ConnectionGuard {
   const { concurrencyMax, perSecond, perDay, isShared } = limits;
@@ -89,13 +101,19 @@ export function createConnectionGuard(
     hasQuota && sharedBy !== null ? createSharedQuota(limits, sharedBy, { rail: rail.name, wallMs, dayCount }) : null;
   return {
     rail,
-    bulkhead: concurrencyMax === null ? null : createBulkhead(concurrencyMax, liveProcesses),
-    quota: shared ?? (hasQuota ? createQuota(limits, wallMs, dayCount) : null),
+    bulkhead: concurrencyMax === null ? null : bulkheadOf(concurrencyMax, liveProcesses, replaced?.bulkhead ?? null),
+    quota: shared ?? (hasQuota ? createQuota(limits, wallMs, dayCount, replaced?.quota?.sentMs()) : null),
     reserve: shared === null ? null : shared.reserve,
     liveProcesses,
     // A hanging bank must not occupy all slots of a connection that leads to other banks too.
     slotsPerBank: isShared ? Math.ceil(slots / 2) : slots,
   };
+}
+
+function bulkheadOf(max: number, liveProcesses: () => number, replaced: Bulkhead | null): Bulkhead {
+  if (replaced === null) return createBulkhead(max, liveProcesses);
+  replaced.resize(max);
+  return replaced;
 }
 
 /** Allows extra inquiries, such as retries, in a fixed proportion to ordinary ones, however many fail. */

@@ -39,6 +39,8 @@ export interface Quota {
   /** Counts an inquiry that is sent. Call only when `waitMs` is 0. */
   take(nowMs: number): void;
   left(nowMs: number): { readonly second: number | null; readonly day: number | null };
+  /** When the last inquiries of a second's quota were sent, for the quota that replaces it. None if shared. */
+  sentMs(): readonly number[];
   /** How many inquiries that can wait may be sent now. Part of the quota is reserved for those that cannot. */
   spareCapacity(nowMs: number): number;
 }
@@ -56,16 +58,27 @@ const SECOND_MS = 1_000;
 /** A process that has used up its share of the day learns within this time what is left of it. */
 const SHARE_RETRY_MS = 1_000;
 
-/** `nowMs` comes from a clock that never jumps. `wallMs`, milliseconds since 1970, determines the day. */
+/**
+ * `nowMs` comes from a clock that never jumps. `wallMs`, milliseconds since 1970, determines the day. `sentMs`: of the
+ * quota that this one replaces.
+ */
 export function createQuota(
   { perSecond, perDay }: QuotaSettings,
   wallMs: () => number,
   dayCount: DayCount = createDayCount(),
+  sentMs: readonly number[] = [],
 ): Quota {
   // The times of the last `perSecond` inquiries are the only exact window. Counters per second let twice as many pass.
   const times = new Float64Array(perSecond ?? 0).fill(Number.NEGATIVE_INFINITY);
   let next = 0;
+  for (const at of sentMs.toSorted((one, other) => one - other)) count(at);
   let day = jakartaDayOf(wallMs());
+
+  function count(atMs: number): void {
+    if (perSecond === null) return;
+    times[next] = atMs;
+    next = (next + 1) % perSecond;
+  }
 
   const secondWaitMs = (nowMs: number): number =>
     perSecond === null ? 0 : Math.max((times[next] ?? 0) + SECOND_MS - nowMs, 0);
@@ -100,11 +113,10 @@ export function createQuota(
         updateDay();
         dayCount.add(day);
       }
-      if (perSecond === null) return;
-      times[next] = nowMs;
-      next = (next + 1) % perSecond;
+      count(nowMs);
     },
     left,
+    sentMs: () => [...times].filter(Number.isFinite),
     spareCapacity(nowMs) {
       const { second, day } = left(nowMs);
       return Math.max(Math.min(spareOf(second, perSecond, 'second'), spareOf(day, perDay, 'day')), 0);

@@ -14,8 +14,11 @@ export interface DayCounter {
   /** As far as this process knows. */
   total(key: string): number;
   raise(key: string, total: number): void;
-  /** Keeps the total of this key up to date, also when this process counts nothing. `key` returns the present key. */
-  watch(key: () => string): void;
+  /**
+   * Keeps the total of this key up to date, also when this process counts nothing. `key` returns the present key; a
+   * later one of the same name takes its place.
+   */
+  watch(name: string, key: () => string): void;
 }
 
 export interface SharedQuotaDependencies {
@@ -61,7 +64,7 @@ export function createSharedQuota(
   const today = (): string => `${rail} ${jakartaDayOf(wallMs())}`;
   if (perDay !== null) {
     day.raise(today(), dayCount.total(jakartaDayOf(wallMs())));
-    day.watch(today);
+    day.watch(rail, today);
   }
 
   const sentToday = (): number => Math.max(day.total(today()), dayCount.total(jakartaDayOf(wallMs())));
@@ -110,6 +113,7 @@ export function createSharedQuota(
     // Counted by `reserve`.
     take() {},
     left,
+    sentMs: () => [],
     spareCapacity(nowMs) {
       const now = left(nowMs);
       const spare = Math.min(spareOf(now.second, perSecond, 'second'), spareOf(now.day, perDay, 'day'));
