@@ -39,6 +39,8 @@ export interface Command {
   readonly options: readonly (keyof Options)[];
   /** What four eyes are for (TIBA_FOUR_EYES): the command then needs `--without-approval`. */
   readonly fourEyes?: (options: Options) => FourEyesKind | null;
+  /** Whether it must have `--reason`, as over the operator API. */
+  readonly needsReason?: true;
   /** Whether it only reads. What other commands change is recorded, with `--reason`. */
   readonly readOnly?: true;
   /** For a command whose database transaction takes longer than others may. */

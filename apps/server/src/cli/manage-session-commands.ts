@@ -28,6 +28,7 @@ export const SESSION_COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'log a person out, in all processes at once',
     description: 'Their identity provider still lets them log in again: take the role away there first.',
     options: ['person', 'session'],
+    needsReason: true,
     async run(database, _id, { person = null, session = null }) {
       if (person === null && session === null)
         throw new UsageError('give --person, for all sessions of a person, or --session, for one');

@@ -152,6 +152,7 @@ async function run(invocation: Invocation): Promise<CommandResult> {
   try {
     await requireSchema(database);
     requireApproval(invocation, settings);
+    requireReason(invocation);
     return await runRecorded(database, invocation, settings);
   } finally {
     await database.close();
@@ -182,6 +183,11 @@ export function currentActor(readUser: () => { readonly username: string } = use
   } catch {
     return `uid:${process.getuid?.() ?? 'unknown'}`;
   }
+}
+
+function requireReason({ command, options }: Invocation): void {
+  if (command.needsReason === true && options.reason === undefined)
+    throw new UsageError('Nothing was done: say why with --reason "…", which is recorded');
 }
 
 /** A change and its record are in one database transaction. A command that changed nothing leaves no record. */
