@@ -64,6 +64,22 @@ create table tiba.account_validations (
   constraint account_validations_idempotency_key_key UNIQUE (client_id, idempotency_key)
 );
 
+create table tiba.archive_files (
+  client_id text collate "C" not null,
+  path text collate "C" not null,
+  month date not null,
+  state text default 'announced'::text not null,
+  transactions integer,
+  bytes bigint,
+  sha256 bytea,
+  announced_at timestamp with time zone default now() not null,
+  held_until timestamp with time zone,
+  constraint archive_files_described_unless_announced CHECK ((((state = 'announced'::text) = (transactions IS NULL)) AND ((state = 'announced'::text) = (bytes IS NULL)) AND ((state = 'announced'::text) = (sha256 IS NULL)))),
+  constraint archive_files_state_known CHECK ((state = ANY (ARRAY['announced'::text, 'written'::text, 'removed'::text]))),
+  constraint archive_files_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
+  constraint archive_files_pkey PRIMARY KEY (client_id, path)
+);
+
 create table tiba.bank_availability (
   bic text collate "C" not null,
   status text not null,
@@ -174,6 +190,7 @@ create table tiba.event_sequences (
   client_id text collate "C" not null,
   last_sequence bigint not null,
   removed_up_to bigint default 0 not null,
+  archived_up_to bigint,
   constraint event_sequences_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
   constraint event_sequences_pkey PRIMARY KEY (client_id)
 );
@@ -473,6 +490,10 @@ CREATE INDEX account_validations_created_at ON tiba.account_validations USING bt
 CREATE INDEX account_validations_ended_at ON tiba.account_validations USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 
 CREATE INDEX account_validations_running ON tiba.account_validations USING btree (client_id, validation_id) WHERE (state = 'RUNNING'::text);
+
+CREATE INDEX archive_files_held_until ON tiba.archive_files USING btree (held_until) WHERE (held_until IS NOT NULL);
+
+CREATE INDEX archive_files_not_written ON tiba.archive_files USING btree (client_id, path) WHERE (state <> 'written'::text);
 
 CREATE INDEX callback_endpoints_disabled_or_failing ON tiba.callback_endpoints USING btree (client_id, endpoint_id) WHERE ((disabled_at IS NOT NULL) OR (failing_since IS NOT NULL));
 

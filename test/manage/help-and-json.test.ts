@@ -34,6 +34,32 @@ test('the actor of a change is the user, or its number where it has no name', ()
   assert.equal(currentActor(withoutEntry), `uid:${process.getuid?.()}`);
 });
 
+type Run = (name: string, options?: Options) => Promise<Record<string, unknown>>;
+
+async function runOfSnap(run: Run, keyFile: string): Promise<void> {
+  assert.deepEqual(await run('client snap'), { client_id: 'shop', snap: null });
+  const { key_id: keyId } = await run('client snap-key', { add: keyFile });
+  assert.match(String((await run('client snap-secret'))['snap_secret']), /\S{20}/);
+  const { snap } = await run('client snap');
+  assert.deepEqual(
+    [(snap as Record<string, unknown>)['key_ids'], (snap as Record<string, unknown>)['has_secret']],
+    [[keyId], true],
+  );
+  assert.deepEqual(await run('client snap-end'), { client_id: 'shop', ended: true });
+}
+
+async function runOfStoredData(run: Run): Promise<void> {
+  assert.equal((await run('archive run'))['files'], 0);
+  assert.deepEqual(await run('archive list'), { files: [] });
+  assert.equal((await run('archive verify'))['files'], 0);
+  await assert.rejects(run('archive restore', { client: 'shop' }), /the archive has no such files/);
+  assert.equal((await run('archive end'))['clients'], 1);
+  const request = { account: '1234567890', reason: 'request 17' };
+  // test/personal-data has what they print.
+  await assert.rejects(run('person export', request), /no service has used this database yet/);
+  await assert.rejects(run('person erase', request), /no service has used this database yet/);
+}
+
 test('every command has one document for --json and a text for people', async (t) => {
   const testDatabase = await createTestDatabase();
   t.after(testDatabase.drop);
@@ -45,12 +71,16 @@ test('every command has one document for --json and a text for people', async (t
   const keyFile = path.join(folder, 'key.pem');
   const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   await writeFile(keyFile, publicKey.export({ type: 'spki', format: 'pem' }));
-  const settings = readSettings('manage', { TIBA_SECRET_KEY: Buffer.alloc(32, 7).toString('base64') });
+  const settings = readSettings('manage', {
+    TIBA_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    TIBA_ARCHIVE_DIRECTORY: folder,
+  });
+  const context = { actor: { actor: 'user:test', origin: 'test' }, print() {} };
   const left = new Set(Object.keys(COMMANDS));
   async function run(name: string, options: Options = {}): Promise<Record<string, unknown>> {
     left.delete(name);
     const command = COMMANDS[name] ?? assert.fail(`there is no command ${name}`);
-    const { document, text }: CommandResult = await command.run(database, 'shop', options, settings);
+    const { document, text }: CommandResult = await command.run(database, 'shop', options, settings, context);
     assert.notEqual(text, '');
     return JSON.parse(JSON.stringify(document));
   }
@@ -85,15 +115,7 @@ test('every command has one document for --json and a text for people', async (t
   assert.deepEqual(await run('client disable'), { client_id: 'shop', disabled: true });
   assert.deepEqual(await run('client enable'), { client_id: 'shop', disabled: false });
   assert.deepEqual(await run('client revoke-tokens'), { client_id: 'shop', tokens_revoked: true });
-  assert.deepEqual(await run('client snap'), { client_id: 'shop', snap: null });
-  const { key_id: keyId } = await run('client snap-key', { add: keyFile });
-  assert.match(String((await run('client snap-secret'))['snap_secret']), /\S{20}/);
-  const { snap } = await run('client snap');
-  assert.deepEqual(
-    [(snap as Record<string, unknown>)['key_ids'], (snap as Record<string, unknown>)['has_secret']],
-    [[keyId], true],
-  );
-  assert.deepEqual(await run('client snap-end'), { client_id: 'shop', ended: true });
+  await runOfSnap(run, keyFile);
   assert.equal((await run('keys rotate'))['algorithm'], 'EdDSA');
   assert.deepEqual(await run('session list'), { sessions: [] });
   assert.deepEqual(await run('session revoke', { person: 'siti' }), { revoked: 0 });
@@ -101,6 +123,7 @@ test('every command has one document for --json and a text for people', async (t
   assert.match(String((await run('session link', { role: 'viewer' }))['link']), /\/operator\/login\/link\?code=/);
   assert.equal((await run('restored'))['cancelled_validations'], 0);
   assert.equal((await run('audit verify'))['records'], 0);
+  await runOfStoredData(run);
   assert.deepEqual([...left], [], 'a command has no assertion here');
 });
 

@@ -137,7 +137,8 @@ describe('a backup is restored', () => {
 
   it('is refused while a process uses the database', async () => {
     const restored = INSTALLATION_COMMANDS['restored'] ?? assert.fail();
-    const run = restored.run(running().app.database, '', {}, readSettings('manage', {}));
+    const context = { actor: { actor: 'user:test', origin: 'test' }, print() {} };
+    const run = restored.run(running().app.database, '', {}, readSettings('manage', {}), context);
     await assert.rejects(run, /^Error: 1 processes use this database \(.* pid \d+\): stop them/);
   });
 

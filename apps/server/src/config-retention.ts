@@ -1,4 +1,4 @@
-import { wholeNumber, withDefault } from './config-values.ts';
+import { setting, text, wholeNumber, withDefault } from './config-values.ts';
 
 /** For how long records are kept: config.ts takes these settings in. */
 export const RETENTION_SETTINGS = {
@@ -37,6 +37,24 @@ export const RETENTION_SETTINGS = {
     '400',
     wholeNumber(0, 36_500),
     'Days for which the audit record of an account check is kept. 0: no limit.',
+  ),
+  archiveDirectory: setting(
+    'TIBA_ARCHIVE_DIRECTORY',
+    text,
+    'Directory, the same for all processes, into which finished transactions are written with their history before a ' +
+      'retention removes it: [the archive](operating.md#the-archive). Not set: there is none.',
+  ),
+  archiveDays: withDefault(
+    'TIBA_ARCHIVE_DAYS',
+    '45',
+    wholeNumber(1, 36_500),
+    'Days for which a finished transaction waits for the archive, and up to 31 more: months are archived as a whole.',
+  ),
+  legalHoldDays: withDefault(
+    'TIBA_LEGAL_HOLD_DAYS',
+    '3650',
+    wholeNumber(0, 36_500),
+    'Days after its end for which a transaction must be kept as it was: `person erase` leaves it until then.',
   ),
 } as const;
 

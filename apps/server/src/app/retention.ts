@@ -1,3 +1,4 @@
+import { isRetentionHeld } from '../postgres/archive-files.ts';
 import type { Database } from '../postgres/database.ts';
 import {
   deleteCallbackHistory,
@@ -39,35 +40,42 @@ const BATCH = 1_000;
 /** A row of messages can be a hundred kilobytes. */
 const MESSAGES_BATCH = 200;
 
-/** Deletes what is old of transactions: messages, callbacks, events, and at last the transactions. */
+/**
+ * Deletes what is old of transactions: messages, callbacks, events, and at last the transactions. While transactions
+ * that were restored from the archive are held, it deletes nothing.
+ */
 export function openTransactionRetention(context: AppContext, database: Database): void {
   const { messageDays, callbackDays, eventDays, transactionDays } = context.options.settings;
+  const unlessHeld =
+    (deleteBatch: RetentionOptions['deleteBatch']): RetentionOptions['deleteBatch'] =>
+    async (before) =>
+      (await isRetentionHeld(database)) ? 0 : deleteBatch(before);
   openRetention(context, {
     database,
     records: 'status_messages',
     days: messageDays,
-    deleteBatch: (before) => deleteStatusMessages(database, before, MESSAGES_BATCH),
+    deleteBatch: unlessHeld((before) => deleteStatusMessages(database, before, MESSAGES_BATCH)),
     findOldest: () => findOldestStatusMessage(database),
   });
   openRetention(context, {
     database,
     records: 'callbacks',
     days: callbackDays,
-    deleteBatch: (before) => deleteCallbackHistory(database, before, BATCH),
+    deleteBatch: unlessHeld((before) => deleteCallbackHistory(database, before, BATCH)),
     findOldest: () => findOldestAttempt(database),
   });
   openRetention(context, {
     database,
     records: 'events',
     days: eventDays,
-    deleteBatch: (before) => deleteEvents(database, before, BATCH),
+    deleteBatch: unlessHeld((before) => deleteEvents(database, before, BATCH)),
     findOldest: () => findOldestEvent(database),
   });
   openRetention(context, {
     database,
     records: 'transactions',
     days: transactionDays,
-    deleteBatch: (before) => deleteTransactions(database, before, BATCH),
+    deleteBatch: unlessHeld((before) => deleteTransactions(database, before, BATCH)),
     findOldest: () => findOldestTransaction(database),
   });
 }

@@ -4,6 +4,7 @@ import { type AccountCheckServices, openAccountChecks } from './account-checks.t
 import { type AgreedOptions, openAccountInquiries, openBankAvailability } from './account-inquiries.ts';
 import { type AccountValidations, openAccountValidations } from './account-validations.ts';
 import type { AppContext } from './app-context.ts';
+import { openArchive } from './archive.ts';
 import { type Authentication, openAuthentication } from './authentication.ts';
 import { type Callbacks, openCallbacks } from './callbacks.ts';
 import { type CheckStatusServices, openCheckStatus } from './check-status.ts';
@@ -38,6 +39,7 @@ export async function openServices(context: AppContext, publicUrl: () => string)
   const authentication = openAuthentication(context, postgres, { sharedLimits, publicUrl });
   const openedRails = openRails(context);
   const transactions = openTransactions(context, postgres);
+  await openArchive(context, postgres.database);
   openTransactionRetention(context, postgres.database);
   const checkStatus = openCheckStatus(context, postgres, { authentication, transactions, sharedLimits });
   const callbacks = openCallbacks(context, postgres, sharedLimits);

@@ -2,6 +2,7 @@ import type { FourEyesKind } from '../auth/four-eyes.ts';
 import type { Settings } from '../config.ts';
 import type { ClientLimit } from '../postgres/clients.ts';
 import type { Database } from '../postgres/database.ts';
+import type { Actor } from '../postgres/operator-actions.ts';
 
 /** The command line is wrong; the message says how. */
 export class UsageError extends Error {}
@@ -10,11 +11,27 @@ type SnapOption = 'partner-id' | 'external-ids' | 'body-hash' | 'clock-skew' | '
 
 type SessionOption = 'without-approval' | 'person' | 'session' | 'role';
 
-export type Options = Readonly<
-  Partial<
-    Record<'name' | 'scope' | 'algorithm' | 'secret' | 'reason' | ClientLimit | SnapOption | SessionOption, string>
-  >
->;
+type ArchiveOption = 'client' | 'month' | 'hold-hours' | 'account' | 'bank' | 'dry-run';
+
+type OptionName =
+  | 'name'
+  | 'scope'
+  | 'algorithm'
+  | 'secret'
+  | 'reason'
+  | ClientLimit
+  | SnapOption
+  | SessionOption
+  | ArchiveOption;
+
+export type Options = Readonly<Partial<Record<OptionName, string>>>;
+
+/** For a command that takes minutes. */
+export interface CommandContext {
+  readonly actor: Actor;
+  /** Prints a line of progress to stderr. */
+  readonly print: (line: string) => void;
+}
 
 /** What a command has done or found. */
 export interface CommandResult {
@@ -43,10 +60,18 @@ export interface Command {
   readonly needsReason?: true;
   /** Whether it only reads. What other commands change is recorded, with `--reason`. */
   readonly readOnly?: true;
+  /** It takes too long for one database transaction, and records what it did itself (postgres/operator-actions.ts). */
+  readonly recordsItself?: true;
   /** For a command whose database transaction takes longer than others may. */
   readonly timeoutMs?: number;
   /** `id` is empty for commands that do not concern one client. */
-  readonly run: (database: Database, id: string, options: Options, settings: Settings) => Promise<CommandResult>;
+  readonly run: (
+    database: Database,
+    id: string,
+    options: Options,
+    settings: Settings,
+    context: CommandContext,
+  ) => Promise<CommandResult>;
 }
 
 export const clientNotFound = (id: string): UsageError =>

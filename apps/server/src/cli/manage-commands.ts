@@ -13,6 +13,7 @@ import {
   setClientScopes,
 } from '../postgres/clients.ts';
 import type { Database } from '../postgres/database.ts';
+import { ARCHIVE_COMMANDS } from './manage-archive-commands.ts';
 import { type Command, clientNotFound, type Options, UsageError } from './manage-command.ts';
 import { INSTALLATION_COMMANDS } from './manage-installation-commands.ts';
 import { openKeyring } from './manage-keyring.ts';
@@ -142,6 +143,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   ...SNAP_COMMANDS,
   ...SESSION_COMMANDS,
   ...INSTALLATION_COMMANDS,
+  ...ARCHIVE_COMMANDS,
 
   'keys rotate': {
     summary: 'sign with a new key from now on',

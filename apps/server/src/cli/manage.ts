@@ -40,6 +40,12 @@ const OPTIONS: Readonly<Record<keyof Options, readonly [value: string, descripti
   role: ['role', `what the person may do: ${ROLES.join(', ')} (default: approver)`],
   'without-approval': ['text', 'why it is done without the second person that TIBA_FOUR_EYES asks for; recorded'],
   reason: ['text', 'why, for the record of what operators did'],
+  client: ['id', 'of this client only'],
+  month: ['YYYY-MM', 'transactions that ended in this month, in UTC'],
+  'hold-hours': ['hours', 'for how long no retention deletes transactions or their history (default: 24)'],
+  account: ['number', 'the account number'],
+  bank: ['code', 'only at this bank: at another one, the same number is of another person'],
+  'dry-run': ['', 'list what would be changed, and change nothing'],
 };
 
 const GROUPS: Readonly<Record<string, string>> = {
@@ -47,6 +53,8 @@ const GROUPS: Readonly<Record<string, string>> = {
   keys: 'the keys that sign access tokens',
   session: 'people who are logged in on the operator listener',
   audit: 'the record of what operators did',
+  archive: 'the files of finished transactions with their history',
+  person: 'what is stored about the holder of an account',
 };
 
 const STDERR = 2;
@@ -132,7 +140,7 @@ const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${tex
 
 function optionOf(name: keyof Options): Option {
   const [value, description] = OPTIONS[name];
-  return new Option(`--${name} <${value}>`, description);
+  return new Option(value === '' ? `--${name}` : `--${name} <${value}>`, description);
 }
 
 /** By their names on the command line. */
@@ -140,6 +148,7 @@ const valuesOf = (command: Commander, names: readonly (keyof Options)[]): Option
   Object.fromEntries(
     names.flatMap((name) => {
       const value: unknown = command.getOptionValue(optionOf(name).attributeName());
+      if (value === true) return [[name, 'yes']];
       return typeof value === 'string' ? [[name, value]] : [];
     }),
   );
@@ -160,9 +169,9 @@ async function run(invocation: Invocation): Promise<CommandResult> {
   }
 }
 
-const optionsOf = ({ options, readOnly, fourEyes }: Command): readonly (keyof Options)[] => [
+const optionsOf = ({ options, readOnly, recordsItself, fourEyes }: Command): readonly (keyof Options)[] => [
   ...options,
-  ...(readOnly === true ? [] : (['reason'] as const)),
+  ...(readOnly === true || recordsItself === true ? [] : (['reason'] as const)),
   ...(fourEyes === undefined ? [] : (['without-approval'] as const)),
 ];
 
@@ -196,12 +205,15 @@ function runRecorded(
   { name, command, id, options }: Invocation,
   settings: Settings,
 ): Promise<CommandResult> {
-  if (command.readOnly === true) return command.run(database, id, options, settings);
   const actor = { actor: currentActor(), origin: hostname() };
+  const context = { actor, print: (line: string) => void process.stderr.write(`${line}\n`) };
+  if (command.readOnly === true || command.recordsItself === true) {
+    return command.run(database, id, options, settings, context);
+  }
   const work = async (inside: Database): Promise<Recorded<CommandResult>> => {
     await lockManagedState(inside, id);
     const before = await findManagedState(inside, id);
-    const result = await command.run(inside, id, options, settings);
+    const result = await command.run(inside, id, options, settings, context);
     const after = await findManagedState(inside, id);
     const change = result.change ?? (before === after ? null : { subjectId: null, before, after });
     const clientId = id === '' ? null : id;

@@ -30,6 +30,7 @@ export interface Metrics {
   readonly breakerState: Gauge<'rail' | 'bank'>;
   readonly feedLines: Counter<'outcome'>;
   readonly retentionDeleted: Counter<'records'>;
+  readonly archivedTransactions: Counter;
   /** Accounts of bulk validations, by result. */
   readonly validationRows: Counter<'result'>;
   readonly authenticationFailures: Counter<'outcome'>;
@@ -266,6 +267,11 @@ const createRequestMetrics = (registry: Registry) => ({
     name: 'tiba_retention_deleted_total',
     help: 'Records deleted by this process after their retention time, by kind.',
     labelNames: ['records'],
+    registers: [registry],
+  }),
+  archivedTransactions: new Counter({
+    name: 'tiba_archived_transactions_total',
+    help: 'Transactions that this process has written to the archive.',
     registers: [registry],
   }),
   validationRows: new Counter({

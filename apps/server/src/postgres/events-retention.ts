@@ -1,9 +1,11 @@
 import type { Database } from './database.ts';
 
-/** SQL: the last event of the client `s` from before $1, as `last`. */
+/** SQL: the last event of the client `s` from before $1 that the archive has, where there is an archive, as `last`. */
 const LAST_BEFORE = `
  cross join lateral (
-   select v.sequence from tiba.events v
+   select least(v.sequence, (select q.archived_up_to from tiba.event_sequences q where q.client_id = s.client_id))
+            as sequence
+     from tiba.events v
     where v.client_id = s.client_id and v.occurred_at < $1
     order by v.occurred_at desc, v.sequence desc limit 1) last`;
 
@@ -105,6 +107,8 @@ select s.client_id, last.sequence
  cross join lateral (
    select v.sequence from tiba.events v
     where v.client_id = s.client_id and v.sequence > s.removed_up_to and v.sequence < kept.sequence
+      -- The archive comes first.
+      and v.sequence <= coalesce(s.archived_up_to, v.sequence)
     order by v.sequence desc limit 1) last`;
 
 function deleteRemoved(database: Database, limit: number): Promise<number> {

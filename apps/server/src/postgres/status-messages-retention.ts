@@ -2,6 +2,16 @@ import type { Database } from './database.ts';
 import { firstIdOfRow } from './status-updates.ts';
 
 /**
+ * SQL: from before then there is no message that the archive still needs; null where there is no archive. A transaction
+ * is in PROCESS for less than 31 days, but for rare ones.
+ */
+const ARCHIVED_UNTIL = `(
+  select min(next.occurred_at) - interval '31 days' from tiba.event_sequences s
+   cross join lateral (
+     select v.occurred_at from tiba.events v where v.client_id = s.client_id and v.sequence > s.archived_up_to
+      order by v.sequence limit 1) next)`;
+
+/**
  * Deletes at most `limit` rows of messages that were received before then, the oldest first, and returns how many.
  * Those of a transaction that is still in PROCESS stay, the first and the later ones: they are what is known about it.
  * Reads across clients.
@@ -19,7 +29,7 @@ export async function deleteStatusMessages(database: Database, before: Date, lim
          from transactions t join tiba.other_status_updates u using (client_id, transaction_id)
      ), old as materialized (
        select client_id, first_status_update_id from tiba.status_messages m
-        where received_at < $1
+        where received_at < least($1::timestamptz, ${ARCHIVED_UNTIL})
           and not exists (select from unfinished u where u.client_id = m.client_id
                              and u.first_status_update_id = m.first_status_update_id)
         order by received_at limit $2

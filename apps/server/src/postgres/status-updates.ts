@@ -16,7 +16,7 @@ export interface StatusUpdateRecord extends TransactionKey {
 }
 
 /** The IDs that a row of `tiba.status_messages` has: its sequence grows by this. */
-const IDS_PER_ROW = 1_000;
+export const IDS_PER_ROW = 1_000;
 
 /** SQL: the key in status_messages of the row with the message of this status update. */
 export const firstIdOfRow = (statusUpdateId: string): string =>
@@ -137,12 +137,15 @@ export interface StatusUpdate {
   readonly raw: string | null;
 }
 
-interface StatusUpdateRow extends Record<string, unknown> {
+interface DescribedUpdateRow extends Record<string, unknown> {
   status_update_id: string;
   outcome: StatusUpdateRecord['outcome'];
   reason: string | null;
   source: string | null;
   received_at: Date | null;
+}
+
+interface StatusUpdateRow extends DescribedUpdateRow {
   messages: Buffer | null;
 }
 
@@ -162,24 +165,61 @@ export async function listStatusUpdates(
       order by u.status_update_id desc limit $3`,
     [clientId, transactionId, limit],
   );
-  const messages = await messagesByRow(rows);
-  return rows.toReversed().map((row) => ({
+  const compressed = new Map<number, Buffer>();
+  for (const row of rows) if (row.messages !== null) compressed.set(messageRowOf(row.status_update_id), row.messages);
+  const messages = await decompressRows(compressed);
+  return rows.toReversed().map((row) => toStatusUpdate(row, messages));
+}
+
+/** All status updates of the client's transactions with these IDs, by transaction, oldest first. */
+export async function listStatusUpdatesOf(
+  database: Database,
+  clientId: string,
+  transactionIds: readonly string[],
+): Promise<Map<string, StatusUpdate[]>> {
+  const rows = await database.query<DescribedUpdateRow & { transaction_id: string }>(
+    `select u.transaction_id, u.status_update_id, u.outcome, u.reason, u.source, u.received_at
+       from tiba.status_updates u
+      where u.client_id = $1 and u.transaction_id = any ($2::text[]) order by u.status_update_id`,
+    [clientId, transactionIds],
+  );
+  // Each row of messages is read once: hundreds of updates share one.
+  const stored = await database.query<{ first_id: string; messages: Buffer }>(
+    `select first_status_update_id as first_id, messages from tiba.status_messages
+      where client_id = $1 and first_status_update_id = any ($2::bigint[])`,
+    [clientId, [...new Set(rows.map((row) => messageRowOf(row.status_update_id) * IDS_PER_ROW))]],
+  );
+  const messages = await decompressRows(new Map(stored.map((row) => [messageRowOf(row.first_id), row.messages])));
+  const updates = new Map<string, StatusUpdate[]>();
+  for (const row of rows) {
+    const own = updates.get(row.transaction_id) ?? [];
+    updates.set(row.transaction_id, own);
+    own.push(toStatusUpdate(row, messages));
+  }
+  return updates;
+}
+
+/** By the number of their row. */
+type MessagesByRow = ReadonlyMap<number, readonly string[]>;
+
+const toStatusUpdate = (row: DescribedUpdateRow, messages: MessagesByRow): StatusUpdate => {
+  const raw = messages.get(messageRowOf(row.status_update_id))?.[Number(row.status_update_id) % IDS_PER_ROW];
+  return {
     statusUpdateId: row.status_update_id,
     outcome: row.outcome,
     reason: row.reason,
     source: row.source,
     receivedAt: row.received_at,
-    raw: messages.get(messageRowOf(row))?.[Number(row.status_update_id) % IDS_PER_ROW] ?? null,
-  }));
-}
+    // Where only some messages of a row were restored from the archive, the others are empty.
+    raw: raw === undefined || raw === '' ? null : raw,
+  };
+};
 
 /** The number of the row of `tiba.status_messages`. */
-const messageRowOf = (row: StatusUpdateRow): number => Math.floor(Number(row.status_update_id) / IDS_PER_ROW);
+export const messageRowOf = (statusUpdateId: string): number => Math.floor(Number(statusUpdateId) / IDS_PER_ROW);
 
 /** Updates share rows of messages. Each of these is decompressed once. */
-async function messagesByRow(rows: readonly StatusUpdateRow[]): Promise<Map<number, readonly string[]>> {
-  const compressed = new Map<number, Buffer>();
-  for (const row of rows) if (row.messages !== null) compressed.set(messageRowOf(row), row.messages);
+async function decompressRows(compressed: ReadonlyMap<number, Buffer>): Promise<MessagesByRow> {
   const decompressed = new Map<number, readonly string[]>();
   // One after the other: the thread pool also reads files and looks up names.
   for (const [number, messages] of compressed) decompressed.set(number, await decompressMessages(messages));

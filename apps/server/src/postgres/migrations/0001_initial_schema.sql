@@ -350,6 +350,9 @@ create table tiba.event_sequences (
   last_sequence bigint not null,
   -- Events up to this number were removed after their retention time, except for those with an open delivery.
   removed_up_to bigint not null default 0,
+  -- The transactions that events up to this number ended are in the archive. Later events are not removed. null: there
+  -- is no archive.
+  archived_up_to bigint,
   constraint event_sequences_pkey primary key (client_id),
   constraint event_sequences_client_id_fkey foreign key (client_id) references tiba.clients
 );
@@ -787,3 +790,28 @@ create index account_validation_rows_waiting
   on tiba.account_validation_rows (client_id, validation_id, bic, row_number)
   where state = 'waiting';
 create index account_validation_rows_in_flight on tiba.account_validation_rows (claimed_at) where state = 'in_flight';
+
+-- The files of the archive (docs/decisions/0055-archive.md). Each is announced here before it is written.
+create table tiba.archive_files (
+  client_id text collate "C" not null,
+  -- Below the directory of the archive.
+  path text collate "C" not null,
+  -- The first day of the month, in UTC, in which its transactions ended.
+  month date not null,
+  -- announced: the file may be there in part. removed: the file may still be there. Neither counts.
+  state text not null default 'announced',
+  transactions integer,
+  bytes bigint,
+  sha256 bytea,
+  announced_at timestamptz not null default now(),
+  -- Its transactions were restored. Until this time no retention deletes what belongs to transactions.
+  held_until timestamptz,
+  constraint archive_files_pkey primary key (client_id, path),
+  constraint archive_files_client_id_fkey foreign key (client_id) references tiba.clients,
+  constraint archive_files_state_known check (state in ('announced', 'written', 'removed')),
+  constraint archive_files_described_unless_announced
+    check ((state = 'announced') = (transactions is null) and (state = 'announced') = (bytes is null)
+           and (state = 'announced') = (sha256 is null))
+);
+create index archive_files_not_written on tiba.archive_files (client_id, path) where state <> 'written';
+create index archive_files_held_until on tiba.archive_files (held_until) where held_until is not null;

@@ -1,0 +1,72 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { repeat } from '../lib/repeat.ts';
+import type { Log } from '../observability/log.ts';
+import type { ArchiveFile } from '../postgres/archive-files.ts';
+import { type Database, readDatabaseTime } from '../postgres/database.ts';
+import { createLease, type Lease } from '../postgres/leases.ts';
+import { archiveTransactions } from './archive-transactions.ts';
+
+const INTERVAL_MS = 10 * 60_000;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+/** Longer than reading some hundred histories takes. */
+const LEASE_MS = 60_000;
+/** As the retention: at most a fifth of the time of one connection. */
+const PAUSES_PER_RANGE = 4;
+
+export interface ArchiveScheduleOptions {
+  readonly database: Database;
+  readonly directory: string;
+  readonly days: number;
+  readonly onFiles: (files: readonly ArchiveFile[]) => void;
+  readonly log: Log;
+}
+
+/** Of all processes and commands, the one that has this lease changes the archive. */
+const createArchiveLease = (database: Database): Lease => createLease(database, 'archive', LEASE_MS);
+
+/** Runs `work` with a lease that it renews by `hold`, and that ends with it. */
+export async function withArchiveLease<T>(database: Database, work: (hold: Lease['hold']) => Promise<T>): Promise<T> {
+  const lease = createArchiveLease(database);
+  try {
+    return await work(lease.hold);
+  } finally {
+    await lease.release();
+  }
+}
+
+/**
+ * The end of what is archived: the beginning of the month, in UTC, that `days` ago belongs to. A client's month is then
+ * archived as a whole, and not in a file a day.
+ */
+export function endOfArchive(now: Date, days: number): Date {
+  const time = new Date(now.getTime() - days * DAY_MS);
+  return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth()));
+}
+
+/** Archives, every ten minutes, what has become old enough on PostgreSQL's clock. */
+export function startArchive({ database, directory, days, onFiles, log }: ArchiveScheduleOptions): {
+  stop(): Promise<void>;
+} {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  async function archive(): Promise<void> {
+    const before = endOfArchive(await readDatabaseTime(database), days);
+    const pause = (durationMs: number): Promise<void> =>
+      wait(durationMs * PAUSES_PER_RANGE, undefined, { signal }).catch(() => {});
+    const { transactions, files } = await withArchiveLease(database, (hold) =>
+      archiveTransactions({ database, directory, before, hold, signal, onFiles, pause }),
+    );
+    if (files > 0) log.info({ transactions, files, before }, 'transactions archived');
+  }
+
+  const repeated = repeat(INTERVAL_MS, archive, (error) =>
+    log.warn({ err: error }, 'archiving transactions failed; the retention waits for it; will retry'),
+  );
+  repeated.now();
+  return {
+    async stop() {
+      stopping.abort();
+      await repeated.stop();
+    },
+  };
+}

@@ -1,0 +1,218 @@
+import { isDirectory } from '../archive/archive-directory.ts';
+import { endOfArchive, withArchiveLease } from '../archive/archive-schedule.ts';
+import { archiveTransactions } from '../archive/archive-transactions.ts';
+import { restoreArchive } from '../archive/restore-archive.ts';
+import { verifyArchive } from '../archive/verify-archive.ts';
+import type { Settings } from '../config.ts';
+import { StartError } from '../lib/start-error.ts';
+import { type ArchiveFile, type ArchiveFilter, endArchive, listArchiveFiles } from '../postgres/archive-files.ts';
+import { type Database, readDatabaseTime } from '../postgres/database.ts';
+import { recordingAction } from '../postgres/operator-actions.ts';
+import { type Command, type CommandContext, type CommandResult, type Options, UsageError } from './manage-command.ts';
+
+const FILTER_OPTIONS = ['client', 'month'] as const;
+
+/** The archive of finished transactions (docs/operating.md, "The archive"). */
+export const ARCHIVE_COMMANDS: Readonly<Record<string, Command>> = {
+  'archive run': {
+    summary: 'write the transactions that are old enough to the archive now',
+    description: 'The service does the same every ten minutes. Stopped at any time, it goes on when it is run again.',
+    options: [],
+    recordsItself: true,
+    run: runArchive,
+  },
+
+  'archive list': {
+    summary: 'list the files of the archive with their checksums (SHA-256)',
+    options: FILTER_OPTIONS,
+    readOnly: true,
+    async run(database, _id, options) {
+      const files = await Array.fromAsync(listArchiveFiles(database, readFilter(options)));
+      return {
+        document: { files: files.map(fileDocument) },
+        text: files.length === 0 ? 'The archive has no such files.' : files.map(describeFile).join('\n'),
+      };
+    },
+  },
+
+  'archive verify': {
+    summary: 'read the files of the archive and compare them with their checksums',
+    options: FILTER_OPTIONS,
+    readOnly: true,
+    run: verify,
+  },
+
+  'archive restore': {
+    summary: 'bring transactions back from the archive, with their history',
+    description: 'What is there is not changed. Repeated, it brings back what is still missing.',
+    options: [...FILTER_OPTIONS, 'hold-hours', 'reason'],
+    recordsItself: true,
+    run: restore,
+  },
+
+  'archive end': {
+    summary: 'archive no longer: the retention waits for the archive no more',
+    description: 'First unset TIBA_ARCHIVE_DIRECTORY in all processes. The files and their list stay.',
+    options: ['reason'],
+    recordsItself: true,
+    run: end,
+  },
+};
+
+async function runArchive(
+  database: Database,
+  _id: string,
+  _options: Options,
+  settings: Settings,
+  { print }: CommandContext,
+): Promise<CommandResult> {
+  const directory = requireDirectory(settings);
+  const before = endOfArchive(await readDatabaseTime(database), settings.archiveDays);
+  let written = 0;
+  const onFiles = (range: readonly ArchiveFile[]): void => {
+    written += range.reduce((sum, each) => sum + each.transactions, 0);
+    print(`${written} transactions archived`);
+  };
+  const { signal } = new AbortController();
+  const { transactions, files, isComplete } = await withArchiveLease(database, (hold) =>
+    archiveTransactions({ database, directory, before, hold, signal, onFiles }),
+  );
+  if (!isComplete && files === 0) {
+    throw new UsageError('another process archives at this moment: nothing was done. Repeat it in a minute');
+  }
+  const until = before.toISOString().slice(0, 7);
+  return {
+    document: { transactions, files, before: before.toISOString(), is_complete: isComplete },
+    text: `${transactions} transactions are in ${files} new files: those that ended before ${until} are archived.`,
+  };
+}
+
+async function verify(
+  database: Database,
+  _id: string,
+  options: Options,
+  settings: Settings,
+  { print }: CommandContext,
+): Promise<CommandResult> {
+  const directory = await requireExisting(settings);
+  const report = await verifyArchive(database, directory, readFilter(options), everyHundredth(print, 'files read'));
+  const { files, transactions, faults, unknown } = report;
+  if (faults.length > 0) {
+    throw new StartError(
+      `${faults.length} of ${files} files of the archive are damaged: bring them back from a backup.\n` +
+        faults.join('\n'),
+    );
+  }
+  const extra = unknown.length === 0 ? '' : ` ${unknown.length} other files do not count: ${unknown.join(', ')}.`;
+  return {
+    document: { files, transactions, unknown },
+    text: `${files} files with ${transactions} transactions are whole.${extra}`,
+  };
+}
+
+const HOLD_HOURS = '24';
+
+async function restore(
+  database: Database,
+  _id: string,
+  options: Options,
+  settings: Settings,
+  { actor, print }: CommandContext,
+): Promise<CommandResult> {
+  const filter = readFilter(options);
+  if (filter.clientId === null && filter.month === null) throw new UsageError('name --client, --month, or both');
+  const holdHours = readHours(options['hold-hours'] ?? HOLD_HOURS);
+  const directory = await requireExisting(settings);
+  const onFile = everyHundredth(print, 'files restored');
+  const { files, inserted, present, conflicting } = await withArchiveLease(database, async (hold) => {
+    if (await hold()) return restoreArchive(database, directory, filter, { holdHours, onFile });
+    throw new UsageError('another process archives at this moment: nothing was done. Repeat it in a minute');
+  });
+  if (files === 0) throw new UsageError('the archive has no such files: list them with archive list');
+  const document = { files, inserted, present, conflicting, hold_hours: holdHours };
+  await recordingAction(database, actor, () =>
+    Promise.resolve({
+      result: null,
+      record: {
+        action: 'archive restore',
+        clientId: filter.clientId,
+        subjectId: filter.month,
+        reason: options.reason ?? null,
+        before: null,
+        after: JSON.stringify({ files, inserted }),
+      },
+    }),
+  );
+  const refused = conflicting.length === 0 ? '' : `\nTheir reference ID is used again: ${conflicting.join(', ')}.`;
+  return {
+    document,
+    text:
+      `${inserted} transactions were restored, and ${present} were there. For ${holdHours} hours no retention ` +
+      `deletes transactions or their history.${refused}`,
+  };
+}
+
+async function end(
+  database: Database,
+  _id: string,
+  options: Options,
+  _settings: Settings,
+  { actor }: CommandContext,
+): Promise<CommandResult> {
+  const clients = await recordingAction(database, actor, async (inside) => {
+    const result = await endArchive(inside);
+    const record = {
+      action: 'archive end',
+      clientId: null,
+      subjectId: null,
+      reason: options.reason ?? null,
+      before: null,
+      after: JSON.stringify({ clients: result }),
+    };
+    return { result, record: result === 0 ? null : record };
+  });
+  return { document: { clients }, text: `The retention no longer waits for the archive (${clients} clients).` };
+}
+
+export function requireDirectory({ archiveDirectory }: Settings): string {
+  if (archiveDirectory !== null) return archiveDirectory;
+  throw new UsageError('TIBA_ARCHIVE_DIRECTORY is missing: set the same directory as the service');
+}
+
+/** An archive on a disk that is not mounted must not look empty. */
+async function requireExisting(settings: Settings): Promise<string> {
+  const directory = requireDirectory(settings);
+  if (await isDirectory(directory)) return directory;
+  throw new UsageError(`TIBA_ARCHIVE_DIRECTORY is no directory: ${directory}`);
+}
+
+function readFilter({ client, month }: Options): ArchiveFilter {
+  if (month !== undefined && !/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month)) {
+    throw new UsageError('--month takes a year and a month, such as 2026-01');
+  }
+  return { clientId: client ?? null, month: month ?? null };
+}
+
+function readHours(text: string): number {
+  const hours = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (hours < 1) throw new UsageError('--hold-hours takes a whole number of hours from 1 to 9999');
+  return hours;
+}
+
+const everyHundredth =
+  (print: (line: string) => void, what: string): ((count: number) => void) =>
+  (count) => {
+    if (count % 100 === 0) print(`${count} ${what}`);
+  };
+
+const fileDocument = ({ clientId, month, path, transactions, bytes, sha256 }: ArchiveFile) => ({
+  client_id: clientId,
+  month,
+  path,
+  transactions,
+  bytes,
+  sha256,
+});
+
+const describeFile = ({ clientId, month, path, transactions, bytes, sha256 }: ArchiveFile): string =>
+  [clientId, month, transactions, bytes, sha256, path].join('\t');

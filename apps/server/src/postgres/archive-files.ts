@@ -1,0 +1,260 @@
+import type { Database, Query } from './database.ts';
+
+/** Which files the archive has, and up to which event of each client it is complete. */
+
+export interface ArchiveFileKey {
+  readonly clientId: string;
+  /** Below the directory of the archive. */
+  readonly path: string;
+}
+
+export interface ArchiveFile extends ArchiveFileKey {
+  /** `YYYY-MM`: when its transactions ended, in UTC. */
+  readonly month: string;
+  readonly transactions: number;
+  readonly bytes: number;
+  /** Hexadecimal. */
+  readonly sha256: string;
+}
+
+export type NewArchiveFile = Pick<ArchiveFile, 'clientId' | 'path' | 'month'>;
+
+/** A client whose events can be archived. */
+export interface ArchivePosition {
+  readonly clientId: string;
+  readonly archivedUpTo: number;
+}
+
+/** Clients with an event from before then that is not archived yet, in order, from the one after `afterClientId`. */
+export async function listArchivePositions(
+  database: Database,
+  before: Date,
+  { afterClientId, limit }: { readonly afterClientId: string; readonly limit: number },
+): Promise<ArchivePosition[]> {
+  const rows = await database.query<{ client_id: string; archived_up_to: string }>(
+    `select s.client_id, s.archived_up_to
+       from (select client_id, coalesce(archived_up_to, removed_up_to) as archived_up_to
+               from tiba.event_sequences where client_id > $2) s
+      cross join lateral (
+        select v.occurred_at from tiba.events v
+         where v.client_id = s.client_id and v.sequence > s.archived_up_to order by v.sequence limit 1) next
+      where next.occurred_at < $1 order by s.client_id limit $3`,
+    [before, afterClientId, limit],
+  );
+  return rows.map((row) => ({ clientId: row.client_id, archivedUpTo: Number(row.archived_up_to) }));
+}
+
+/** From now on no event is removed that is not archived. One by one: each row is what a client's events wait for. */
+export async function beginArchive(database: Database): Promise<void> {
+  const rows = await database.query<{ client_id: string }>(
+    'select client_id from tiba.event_sequences where archived_up_to is null',
+  );
+  for (const { client_id: clientId } of rows) {
+    await database.query(
+      `update tiba.event_sequences set archived_up_to = removed_up_to
+        where client_id = $1 and archived_up_to is null`,
+      [clientId],
+    );
+  }
+}
+
+/** The retention waits for the archive no longer. Returns for how many clients it did. */
+export async function endArchive(database: Database): Promise<number> {
+  const rows = await database.query(
+    'update tiba.event_sequences set archived_up_to = null where archived_up_to is not null returning client_id',
+  );
+  return rows.length;
+}
+
+export async function hasArchive(database: Database): Promise<boolean> {
+  const rows = await database.query(
+    'select from tiba.event_sequences where archived_up_to is not null order by client_id limit 1',
+  );
+  return rows.length > 0;
+}
+
+export interface ArchivedEvent {
+  readonly sequence: number;
+  readonly occurredAt: Date;
+  /** The transaction that it ended or reversed; null for other events. */
+  readonly transactionId: string | null;
+  /** When that transaction ended. */
+  readonly processedAt: Date | null;
+}
+
+/** The client's next events after this one, in order. */
+export async function listEventsToArchive(
+  database: Database,
+  { clientId, archivedUpTo }: ArchivePosition,
+  limit: number,
+): Promise<ArchivedEvent[]> {
+  const rows = await database.query<{
+    sequence: string;
+    occurred_at: Date;
+    transaction_id: string | null;
+    processed_at: Date | null;
+  }>(
+    `select v.sequence, v.occurred_at, t.transaction_id, t.processed_at
+       from (select * from tiba.events where client_id = $1 and sequence > $2 order by sequence limit $3) v
+       left join tiba.transactions_final t
+         on t.client_id = v.client_id and t.transaction_id = v.subject_id
+        and v.kind in ('disbursement.succeeded', 'disbursement.failed', 'disbursement.reversed')
+      order by v.sequence`,
+    [clientId, archivedUpTo, limit],
+  );
+  return rows.map((row) => ({
+    sequence: Number(row.sequence),
+    occurredAt: row.occurred_at,
+    transactionId: row.transaction_id,
+    processedAt: row.processed_at,
+  }));
+}
+
+/** Before the files are written: what a killed process leaves of them is found by this. */
+export async function announceArchiveFiles(database: Database, files: readonly NewArchiveFile[]): Promise<void> {
+  await database.query(
+    `insert into tiba.archive_files (client_id, path, month)
+     select client_id, path, (month || '-01')::date
+       from unnest($1::text[], $2::text[], $3::text[]) as k (client_id, path, month)`,
+    [files.map(({ clientId }) => clientId), files.map(({ path }) => path), files.map(({ month }) => month)],
+  );
+}
+
+/**
+ * The files are written, and the archive of their client is complete up to this event. False when another process has
+ * archived these events meanwhile: the files do not count then.
+ */
+export function completeArchiveFiles(
+  database: Database,
+  { clientId, archivedUpTo }: ArchivePosition,
+  newArchivedUpTo: number,
+  files: readonly ArchiveFile[],
+): Promise<boolean> {
+  return database.transaction(async (query) => {
+    const { rowCount } = await query(
+      `update tiba.event_sequences set archived_up_to = $3
+        where client_id = $1 and coalesce(archived_up_to, removed_up_to) = $2`,
+      [clientId, archivedUpTo, newArchivedUpTo],
+    );
+    if (rowCount !== 1) return false;
+    if (!(await describeFiles(query, clientId, files))) throw new Error('an announced file of the archive is unknown');
+    return true;
+  });
+}
+
+/** Files that take the place of others, which are then to be deleted. False when one of these has changed meanwhile. */
+export function replaceArchiveFile(database: Database, old: ArchiveFile, file: ArchiveFile): Promise<boolean> {
+  return database.transaction(async (query) => {
+    const { rowCount } = await query(
+      `update tiba.archive_files set state = 'removed' where client_id = $1 and path = $2 and state = 'written'`,
+      [old.clientId, old.path],
+    );
+    if (rowCount !== 1) return false;
+    if (!(await describeFiles(query, file.clientId, [file]))) throw new Error('an announced file is unknown');
+    return true;
+  });
+}
+
+async function describeFiles(query: Query, clientId: string, files: readonly ArchiveFile[]): Promise<boolean> {
+  if (files.length === 0) return true;
+  const { rowCount } = await query(
+    `update tiba.archive_files f
+        set state = 'written', transactions = k.transactions, bytes = k.bytes, sha256 = decode(k.sha256, 'hex')
+       from unnest($2::text[], $3::int[], $4::bigint[], $5::text[]) as k (path, transactions, bytes, sha256)
+      where f.client_id = $1 and f.path = k.path collate "C" and f.state = 'announced'`,
+    [
+      clientId,
+      files.map(({ path }) => path),
+      files.map(({ transactions }) => transactions),
+      files.map(({ bytes }) => bytes),
+      files.map(({ sha256 }) => sha256),
+    ],
+  );
+  return rowCount === files.length;
+}
+
+/** Files that were not completed, or that were replaced, up to 1,000 of them. */
+export async function listRemovableArchiveFiles(database: Database): Promise<ArchiveFileKey[]> {
+  const rows = await database.query<{ client_id: string; path: string }>(
+    `select client_id, path from tiba.archive_files where state <> 'written' order by client_id, path limit 1000`,
+  );
+  return rows.map((row) => ({ clientId: row.client_id, path: row.path }));
+}
+
+/** After the file was deleted. */
+export async function forgetArchiveFile(database: Database, { clientId, path }: ArchiveFileKey): Promise<void> {
+  await database.query(`delete from tiba.archive_files where client_id = $1 and path = $2 and state <> 'written'`, [
+    clientId,
+    path,
+  ]);
+}
+
+export interface ArchiveFilter {
+  /** null: of all clients. */
+  readonly clientId: string | null;
+  /** `YYYY-MM`; null: of all months. */
+  readonly month: string | null;
+}
+
+const LIST_BATCH = 1_000;
+
+/** The files that count, by client and in the order in which they were announced. */
+export async function* listArchiveFiles(
+  database: Database,
+  { clientId, month }: ArchiveFilter,
+): AsyncGenerator<ArchiveFile> {
+  let after: ArchiveFileKey = { clientId: '', path: '' };
+  for (;;) {
+    const rows = await database.query<ArchiveFileRow>(
+      `select client_id, path, to_char(month, 'YYYY-MM') as month, transactions, bytes, encode(sha256, 'hex') as sha256
+         from tiba.archive_files
+        where state = 'written' and (client_id, path) > ($1, $2)
+          and ($3::text is null or client_id = $3) and ($4::text is null or month = ($4 || '-01')::date)
+        order by client_id, path limit $5`,
+      [after.clientId, after.path, clientId, month, LIST_BATCH],
+    );
+    const files = rows.map(toArchiveFile);
+    yield* files;
+    const last = files[LIST_BATCH - 1];
+    if (last === undefined) return;
+    after = last;
+  }
+}
+
+interface ArchiveFileRow extends Record<string, unknown> {
+  client_id: string;
+  path: string;
+  month: string;
+  transactions: number;
+  bytes: string;
+  sha256: string;
+}
+
+const toArchiveFile = (row: ArchiveFileRow): ArchiveFile => ({
+  clientId: row.client_id,
+  path: row.path,
+  month: row.month,
+  transactions: row.transactions,
+  bytes: Number(row.bytes),
+  sha256: row.sha256,
+});
+
+/** Until `hours` from now on PostgreSQL's clock no retention deletes what belongs to transactions. */
+export async function holdRetention(
+  database: Database,
+  { clientId, path }: ArchiveFileKey,
+  hours: number,
+): Promise<void> {
+  await database.query(
+    `update tiba.archive_files
+        set held_until = greatest(held_until, now() + $3 * interval '1 hour') where client_id = $1 and path = $2`,
+    [clientId, path, hours],
+  );
+}
+
+export async function isRetentionHeld(database: Database): Promise<boolean> {
+  const rows = await database.query(
+    'select from tiba.archive_files where held_until is not null and held_until > now() limit 1',
+  );
+  return rows.length > 0;
+}

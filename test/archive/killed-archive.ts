@@ -1,0 +1,56 @@
+// Archives what is due, and kills itself at one step: before or after one of its uses of the database.
+
+import pino from 'pino';
+import { archiveTransactions } from '../../apps/server/src/archive/archive-transactions.ts';
+import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { GENEROUS_TIMEOUTS } from '../support/database.ts';
+
+/** The first message to the process. */
+export interface KilledArchive {
+  readonly connectionString: string;
+  readonly directory: string;
+  /** ISO 8601 UTC. */
+  readonly before: string;
+  readonly eventsMax: number;
+  /** From 1; null: never. */
+  readonly killAt: number | null;
+}
+
+process.once('message', (options: KilledArchive) => void archive(options));
+
+async function archive({ connectionString, directory, before, eventsMax, killAt }: KilledArchive): Promise<void> {
+  const connection = { connectionString, ...GENEROUS_TIMEOUTS };
+  const database = openDatabase({ connection, connectionsMax: 1, log: pino({ level: 'silent' }) });
+  let steps = 0;
+  const step = (): void => {
+    steps += 1;
+    if (steps === killAt) process.kill(process.pid, 'SIGKILL');
+  };
+  await archiveTransactions({
+    database: stepping(database, step),
+    directory,
+    before: new Date(before),
+    // The lease of a killed process would delay the next one.
+    hold: () => Promise.resolve(true),
+    signal: new AbortController().signal,
+    eventsMax,
+  });
+  await database.close();
+  process.disconnect?.();
+}
+
+const stepping = (database: Database, step: () => void): Database => ({
+  ...database,
+  async query(sql: string, values?: readonly unknown[], name?: string) {
+    step();
+    const rows = await database.query(sql, values, name);
+    step();
+    return rows as never[];
+  },
+  async transaction(work, options) {
+    step();
+    const result = await database.transaction(work, options);
+    step();
+    return result;
+  },
+});
