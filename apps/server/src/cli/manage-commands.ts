@@ -17,6 +17,7 @@ import { ARCHIVE_COMMANDS } from './manage-archive-commands.ts';
 import { type Command, clientNotFound, type Options, UsageError } from './manage-command.ts';
 import { INSTALLATION_COMMANDS } from './manage-installation-commands.ts';
 import { openKeyring } from './manage-keyring.ts';
+import { PERSON_COMMANDS } from './manage-person-commands.ts';
 import { credentials, SECRET_COMMANDS } from './manage-secret-commands.ts';
 import { SESSION_COMMANDS } from './manage-session-commands.ts';
 import { SNAP_COMMANDS } from './manage-snap-commands.ts';
@@ -144,6 +145,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   ...SESSION_COMMANDS,
   ...INSTALLATION_COMMANDS,
   ...ARCHIVE_COMMANDS,
+  ...PERSON_COMMANDS,
 
   'keys rotate': {
     summary: 'sign with a new key from now on',

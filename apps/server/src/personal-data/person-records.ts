@@ -1,0 +1,48 @@
+import { readArchiveFile } from '../archive/archive-directory.ts';
+import { parseArchiveLine } from '../archive/archive-line.ts';
+import { keyOf } from '../domain/identifiers.ts';
+import type { ArchiveFile } from '../postgres/archive-files.ts';
+import type { Database } from '../postgres/database.ts';
+import { listTransactionsPaidTo, listTransactionsWithConflicts } from '../postgres/personal-data.ts';
+import { readHistories, type TransactionHistory } from '../postgres/transaction-histories.ts';
+import type { TransactionKey } from '../postgres/transactions.ts';
+import { concerns, type Person } from './person.ts';
+
+/** The transactions in the database that concern the person, with their histories, a page of one client at a time. */
+export async function* findHistories(database: Database, person: Person): AsyncGenerator<TransactionHistory[]> {
+  const seen = new Set<string>();
+  for (const list of [
+    listTransactionsPaidTo(database, person.accountNumbers),
+    listTransactionsWithConflicts(database),
+  ]) {
+    for await (const page of list) {
+      for (const [clientId, ids] of byClient(
+        page.filter(({ clientId, transactionId }) => !seen.has(keyOf(clientId, transactionId))),
+      )) {
+        const found = (await readHistories(database, clientId, ids)).filter((history) => concerns(person, history));
+        for (const { transaction } of found) seen.add(keyOf(clientId, transaction.transactionId));
+        if (found.length > 0) yield found;
+      }
+    }
+  }
+}
+
+function byClient(keys: readonly TransactionKey[]): Map<string, string[]> {
+  const clients = new Map<string, string[]>();
+  for (const { clientId, transactionId } of keys) {
+    clients.set(clientId, [...(clients.get(clientId) ?? []), transactionId]);
+  }
+  return clients;
+}
+
+/** The transactions of an archive file that concern the person. @throws ArchiveFileError */
+export async function findInFile(directory: string, file: ArchiveFile, person: Person): Promise<TransactionHistory[]> {
+  const found: TransactionHistory[] = [];
+  for await (const line of readArchiveFile(directory, file)) {
+    // Most lines do not have the number, and parsing takes longer than searching.
+    if (!person.accountNumbers.some((number) => line.includes(number))) continue;
+    const history = parseArchiveLine(line);
+    if (concerns(person, history)) found.push(history);
+  }
+  return found;
+}

@@ -1,0 +1,254 @@
+import type { Database, Query } from './database.ts';
+import { compressMessages, decompressMessages } from './status-messages.ts';
+import { IDS_PER_ROW, messageRowOf } from './status-updates.ts';
+import type { TransactionHistory } from './transaction-histories.ts';
+import { lockTransactions, type TransactionKey } from './transactions.ts';
+
+/** What is stored about the holder of one account. All of it is read over all clients, for the operator. */
+
+const PAGE = 200;
+
+/** The transactions that paid one of these account numbers, in pages. */
+export async function* listTransactionsPaidTo(
+  database: Database,
+  accountNumbers: readonly string[],
+): AsyncGenerator<TransactionKey[]> {
+  for (const accountNumber of accountNumbers) {
+    let after: readonly [string, Date | string, string] = ['', '-infinity', ''];
+    for (;;) {
+      const rows = await database.query<{ client_id: string; transaction_id: string; created_at: Date }>(
+        `select client_id, transaction_id, created_at from tiba.transactions
+          where account_number = $1 and (client_id, created_at, transaction_id) > ($2, $3::timestamptz, $4)
+          order by account_number, client_id, created_at, transaction_id limit $5`,
+        [accountNumber, ...after, PAGE],
+      );
+      if (rows.length > 0) yield rows.map(toKey);
+      const last = rows[PAGE - 1];
+      if (last === undefined) break;
+      after = [last.client_id, last.created_at, last.transaction_id];
+    }
+  }
+}
+
+/** Transactions with a status update that conflicts, in pages: such an update may name another account. */
+export async function* listTransactionsWithConflicts(database: Database): AsyncGenerator<TransactionKey[]> {
+  let after: readonly [string, string] = ['', ''];
+  for (;;) {
+    const rows = await database.query<{ client_id: string; transaction_id: string }>(
+      `select distinct client_id, transaction_id from tiba.other_status_updates
+        where outcome = 'conflict' and (client_id, transaction_id) > ($1, $2)
+        order by client_id, transaction_id limit $3`,
+      [...after, PAGE],
+    );
+    if (rows.length > 0) yield rows.map(toKey);
+    const last = rows[PAGE - 1];
+    if (last === undefined) return;
+    after = [last.client_id, last.transaction_id];
+  }
+}
+
+const toKey = (row: { client_id: string; transaction_id: string }): TransactionKey => ({
+  clientId: row.client_id,
+  transactionId: row.transaction_id,
+});
+
+/** Stores these histories, of one client, as they are after a person was erased from them. */
+export function storeErasedHistories(
+  database: Database,
+  clientId: string,
+  histories: readonly TransactionHistory[],
+): Promise<void> {
+  return database.transaction(async (query) => {
+    const transactions = histories.map(({ transaction }) => transaction);
+    await lockTransactions(query, transactions);
+    await query(
+      `update tiba.transactions t
+          set account_number = k.account_number, account_name = k.account_name, description = k.description,
+              failure_reason = k.failure_reason
+         from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+           as k (transaction_id, account_number, account_name, description, failure_reason)
+        where t.client_id = $1 and t.transaction_id = k.transaction_id collate "C"`,
+      [
+        clientId,
+        transactions.map(({ transactionId }) => transactionId),
+        transactions.map(({ accountNumber }) => accountNumber),
+        transactions.map(({ accountName }) => accountName),
+        transactions.map(({ description }) => description),
+        transactions.map(({ failureReason }) => failureReason),
+      ],
+    );
+    await storeUpdates(query, clientId, histories);
+    await storeEvents(query, clientId, histories);
+    await storeAttempts(query, clientId, histories);
+  });
+}
+
+async function storeUpdates(query: Query, clientId: string, histories: readonly TransactionHistory[]): Promise<void> {
+  const updates = histories.flatMap(({ transaction: { transactionId }, statusUpdates }) =>
+    statusUpdates.map((update) => ({ transactionId, ...update })),
+  );
+  await query(
+    `update tiba.other_status_updates u set reason = k.reason
+       from unnest($2::text[], $3::bigint[], $4::text[]) as k (transaction_id, status_update_id, reason)
+      where u.client_id = $1 and u.transaction_id = k.transaction_id collate "C"
+        and u.status_update_id = k.status_update_id and u.reason is distinct from k.reason`,
+    [
+      clientId,
+      updates.map(({ transactionId }) => transactionId),
+      updates.map(({ statusUpdateId }) => statusUpdateId),
+      updates.map(({ reason }) => reason),
+    ],
+  );
+  const rows = new Map<number, { position: number; raw: string }[]>();
+  for (const { statusUpdateId, raw } of updates) {
+    if (raw === null) continue;
+    const row = messageRowOf(statusUpdateId);
+    const position = Number(statusUpdateId) % IDS_PER_ROW;
+    rows.set(row, [...(rows.get(row) ?? []), { position, raw }]);
+  }
+  for (const [row, own] of [...rows].sort(([one], [other]) => one - other)) {
+    const key = [clientId, row * IDS_PER_ROW];
+    const { rows: stored } = await query<{ messages: Buffer }>(
+      'select messages from tiba.status_messages where client_id = $1 and first_status_update_id = $2 for update',
+      key,
+    );
+    if (stored[0] === undefined) continue;
+    const messages = await decompressMessages(stored[0].messages);
+    if (own.every(({ position, raw }) => messages[position] === raw)) continue;
+    for (const { position, raw } of own) messages[position] = raw;
+    await query('update tiba.status_messages set messages = $3 where client_id = $1 and first_status_update_id = $2', [
+      ...key,
+      compressMessages(messages),
+    ]);
+  }
+}
+
+async function storeEvents(query: Query, clientId: string, histories: readonly TransactionHistory[]): Promise<void> {
+  const events = histories.flatMap((history) => history.events);
+  await query(
+    `update tiba.events v set data = k.data from unnest($2::bigint[], $3::text[]) as k (sequence, data)
+      where v.client_id = $1 and v.sequence = k.sequence and v.data is not null`,
+    [clientId, events.map(({ sequence }) => sequence), events.map(({ data }) => data)],
+  );
+}
+
+async function storeAttempts(query: Query, clientId: string, histories: readonly TransactionHistory[]): Promise<void> {
+  const attempts = histories.flatMap(({ deliveries }) =>
+    deliveries.flatMap(({ endpointId, sequence, attempts: own }) =>
+      own.map((attempt) => ({ endpointId, sequence, ...attempt })),
+    ),
+  );
+  await query(
+    `update tiba.callback_attempts a set answer = k.answer, error = k.error
+       from unnest($2::text[], $3::bigint[], $4::int[], $5::text[], $6::text[])
+         as k (endpoint_id, sequence, attempt, answer, error)
+      where a.client_id = $1 and a.endpoint_id = k.endpoint_id collate "C" and a.sequence = k.sequence
+        and a.attempt = k.attempt and (a.answer, a.error) is distinct from (k.answer, k.error)`,
+    [
+      clientId,
+      attempts.map(({ endpointId }) => endpointId),
+      attempts.map(({ sequence }) => sequence),
+      attempts.map(({ attempt }) => attempt),
+      attempts.map(({ answer }) => answer),
+      attempts.map(({ error }) => error),
+    ],
+  );
+}
+
+/** A row of a bulk validation. */
+export interface StoredValidationRow {
+  readonly clientId: string;
+  readonly validationId: string;
+  readonly rowNumber: number;
+  /** Rows of a job that runs are still needed. */
+  readonly isRunning: boolean;
+  readonly bankCode: string | null;
+  readonly reference: string | null;
+  readonly accountNumber: string | null;
+  readonly expectedAccountName: string | null;
+  readonly accountName: string | null;
+  readonly result: string | null;
+}
+
+/** The rows of all bulk validations with one of these account numbers, job by job. */
+export async function* listValidationRowsOf(
+  database: Database,
+  accountNumbers: readonly string[],
+): AsyncGenerator<StoredValidationRow[]> {
+  let after: readonly [string, string] = ['', ''];
+  for (;;) {
+    const [job] = await database.query<{ client_id: string; validation_id: string; state: string }>(
+      `select client_id, validation_id, state from tiba.account_validations
+        where (client_id, validation_id) > ($1, $2) order by client_id, validation_id limit 1`,
+      after,
+    );
+    if (job === undefined) return;
+    after = [job.client_id, job.validation_id];
+    const rows = await database.query<ValidationRow>(
+      `select row_number, bank_code, reference, account_number, expected_account_name, account_name, result
+         from tiba.account_validation_rows
+        where client_id = $1 and validation_id = $2 and account_number = any ($3::text[]) order by row_number`,
+      [...after, accountNumbers],
+    );
+    if (rows.length === 0) continue;
+    yield rows.map((row) => ({
+      clientId: job.client_id,
+      validationId: job.validation_id,
+      rowNumber: row.row_number,
+      isRunning: job.state === 'RUNNING',
+      bankCode: row.bank_code,
+      reference: row.reference,
+      accountNumber: row.account_number,
+      expectedAccountName: row.expected_account_name,
+      accountName: row.account_name,
+      result: row.result,
+    }));
+  }
+}
+
+interface ValidationRow extends Record<string, unknown> {
+  row_number: number;
+  bank_code: string | null;
+  reference: string | null;
+  account_number: string | null;
+  expected_account_name: string | null;
+  account_name: string | null;
+  result: string | null;
+}
+
+export async function storeErasedRow(database: Database, row: StoredValidationRow): Promise<void> {
+  await database.query(
+    `update tiba.account_validation_rows
+        set reference = $4, account_number = $5, expected_account_name = $6, account_name = $7
+      where client_id = $1 and validation_id = $2 and row_number = $3`,
+    [
+      row.clientId,
+      row.validationId,
+      row.rowNumber,
+      row.reference,
+      row.accountNumber,
+      row.expectedAccountName,
+      row.accountName,
+    ],
+  );
+}
+
+/**
+ * Replaces the account hashes of up to `limit` audit records by random ones: they still count as checks of some
+ * account. Returns how many there were.
+ */
+export async function eraseAccountHashes(
+  database: Database,
+  accountHashes: readonly string[],
+  limit: number,
+): Promise<number> {
+  const rows = await database.query(
+    `update tiba.account_checks a set account_hash = uuid_send(gen_random_uuid())
+       from (select client_id, checked_at, check_id from tiba.account_checks
+              where account_hash = any (select decode(h, 'hex') from unnest($1::text[]) as h) limit $2) old
+      where a.client_id = old.client_id and a.checked_at = old.checked_at and a.check_id = old.check_id
+     returning a.check_id`,
+    [accountHashes, limit],
+  );
+  return rows.length;
+}

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createEraser } from '../../apps/server/src/personal-data/eraser.ts';
+
+const { eraseText, eraseJson, finds } = createEraser(['1234567', 'Siti "Ayu" Rahayu']);
+
+test('a number or a name is erased as a whole word only, in any case', () => {
+  const cases = {
+    'to 1234567': 'to ERASED',
+    'SITI "AYU" RAHAYU, 1234567.': 'ERASED, ERASED.',
+    '12345678 01234567 1234567A': '12345678 01234567 1234567A',
+    '1234567.00 and 1234567,50': '1234567.00 and 1234567,50',
+  };
+  assert.deepEqual(Object.keys(cases).map(eraseText), Object.values(cases));
+  assert.deepEqual(Object.keys(cases).map(finds), [true, true, false, false]);
+});
+
+test('only the strings of a JSON text change; numbers and spaces stay as they are', () => {
+  const json =
+    '{ "amount":1234567, "fee":1.10,"account_number":"1234567","name":"Siti \\"Ayu\\" Rahayu", "a":"\\u00e9" }';
+  const erased = '{ "amount":1234567, "fee":1.10,"account_number":"ERASED","name":"ERASED", "a":"\\u00e9" }';
+  assert.equal(eraseJson(json), erased);
+  assert.equal(eraseJson(erased), erased);
+});
+
+test('nothing to look for changes nothing', () => {
+  assert.equal(createEraser(['', 'ERASED']).eraseText('an ERASED text'), 'an ERASED text');
+});
