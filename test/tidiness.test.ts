@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { ARCHITECTURE_RULES } from './tidiness/architecture-rules.ts';
+import { statementsNameTheirClient } from './tidiness/client-rule.ts';
 import { contractIsTested } from './tidiness/contract-rule.ts';
 import { FORM_RULES } from './tidiness/form-rules.ts';
 import { FUNCTION_LINES_MAX, findLongFunctions } from './tidiness/function-length.ts';
@@ -17,7 +18,9 @@ const repository = readRepository();
 
 const PAGES = [guaranteesAreHeld, contractIsTested];
 
-for (const { name, check, planted } of [...ARCHITECTURE_RULES, ...LANGUAGE_RULES, ...FORM_RULES, ...PAGES]) {
+const RULES = [...ARCHITECTURE_RULES, ...LANGUAGE_RULES, ...FORM_RULES, ...PAGES, statementsNameTheirClient];
+
+for (const { name, check, planted } of RULES) {
   suite(name, () => {
     const violations = check(repository);
     test('holds', () => assert.deepEqual(violations, []));
