@@ -7,6 +7,7 @@ import { conditions, endToEndRatios, endToEndRows } from './end-to-end/report.ts
 import { measureFeed } from './feed/feed.ts';
 import { Interrupted, onInterruption } from './interruption.ts';
 import { measureLists, SMALL_ROWS } from './lists/lists.ts';
+import { CONNECTIONS } from './load/load.ts';
 import { describeMachine } from './machine.ts';
 import { type Options, OptionsError, readOptions, USAGE } from './options.ts';
 import { profile } from './profile.ts';
@@ -94,7 +95,7 @@ async function run(options: Options): Promise<number> {
     return end(options, ratios.some(exceedsBudget));
   }
   const { rows, ratios } = await comparisonOf(options)(context, options);
-  print(`\n${context.load.connections} in flight, medians over ${options.rounds} × ${options.roundSeconds} s\n`);
+  print(`\n${CONNECTIONS} in flight, medians over ${options.rounds} × ${options.roundSeconds} s\n`);
   print(rowTable(rows));
   print('');
   print(ratioTable(ratios));

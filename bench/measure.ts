@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { truncate } from 'node:fs/promises';
 import type { BenchContext } from './bench-context.ts';
-import type { LoadResult, Requests } from './load/load.ts';
+import { CONNECTIONS, type LoadResult, type Requests } from './load/load.ts';
 import { cpuSeconds } from './process-stats.ts';
 import type { Service } from './services.ts';
 import { countInquiries } from './verify.ts';
@@ -14,6 +14,8 @@ export interface Target {
   /** Further processes of the server, whose CPU time counts too. */
   readonly workers?: readonly number[];
   readonly requests: Requests;
+  /** Requests to a second server, sent at the same time. Each server gets half of what is in flight. */
+  readonly secondRequests?: Requests;
   /** Absent for the baseline server. */
   readonly service?: Service;
 }
@@ -65,13 +67,18 @@ export async function measureInRounds<Name extends string>(
 async function measure(context: BenchContext, target: Target, seconds: number, run: number): Promise<Measurement> {
   const { signal } = context;
   signal.throwIfAborted();
-  const { title, pid, workers = [], requests, service } = target;
+  const { title, pid, workers = [], requests, secondRequests, service } = target;
   const inquiries = service === undefined ? null : await countInquiries(service);
   const cpuBefore = await cpuSecondsOf([pid, ...workers]);
-  const result = await context.load.run({ requests, seconds, run, signal }).catch((cause: unknown) => {
-    signal.throwIfAborted();
-    throw new Error(`${title}: the load failed`, { cause });
-  });
+  const all = secondRequests === undefined ? [requests] : [requests, secondRequests];
+  const connections = CONNECTIONS / all.length;
+  const loads = all.map((each) => context.load.run({ requests: each, connections, seconds, run, signal }));
+  const result = await Promise.all(loads)
+    .then(together)
+    .catch((cause: unknown) => {
+      signal.throwIfAborted();
+      throw new Error(`${title}: the load failed`, { cause });
+    });
   const cpuUsed = (await cpuSecondsOf([pid, ...workers])) - cpuBefore;
   signal.throwIfAborted();
   if (service !== undefined && inquiries !== null) {
@@ -87,6 +94,16 @@ async function measure(context: BenchContext, target: Target, seconds: number, r
     failed: result.failed,
   };
 }
+
+/** The latencies are those of the slower one. */
+const together = (results: readonly LoadResult[]): LoadResult =>
+  results.reduce((sum, each) => ({
+    answered: sum.answered + each.answered,
+    failed: sum.failed + each.failed,
+    seconds: Math.max(sum.seconds, each.seconds),
+    p50Ms: Math.max(sum.p50Ms, each.p50Ms),
+    p99Ms: Math.max(sum.p99Ms, each.p99Ms),
+  }));
 
 async function cpuSecondsOf(pids: readonly number[]): Promise<number> {
   return (await Promise.all(pids.map(cpuSeconds))).reduce((sum, seconds) => sum + seconds, 0);

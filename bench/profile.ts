@@ -3,7 +3,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BenchContext } from './bench-context.ts';
 import { makeDatabase } from './database/databases.ts';
-import type { Requests } from './load/load.ts';
+import { CONNECTIONS, type Requests } from './load/load.ts';
 import type { Options } from './options.ts';
 import { type CpuProfile, summarizeProfile } from './profile-summary.ts';
 import { checkAccountRequests, checkStatusRequests } from './requests.ts';
@@ -41,9 +41,9 @@ async function profileOne(
   const requests = requestsFor(running);
   const { signal } = context;
   context.logProgress(`profiling ${service.name} …`);
-  if (warmUpSeconds > 0) await context.load.run({ requests, seconds: warmUpSeconds, run: 1, signal });
+  if (warmUpSeconds > 0) await context.load.run({ requests, connections: CONNECTIONS, seconds: warmUpSeconds, run: 1, signal });
   const fromUs = monotonicUs();
-  const { answered } = await context.load.run({ requests, seconds: roundSeconds, run: 2, signal });
+  const { answered } = await context.load.run({ requests, connections: CONNECTIONS, seconds: roundSeconds, run: 2, signal });
   const toUs = monotonicUs();
   // V8 writes the profile when the process ends.
   await running.stop();

@@ -17,13 +17,24 @@ import { rowsOf } from './report.ts';
 import { checkStatusRequests } from './requests.ts';
 import { verifyCheckStatus } from './verify.ts';
 
-/** `npm run serve` with TIBA_PROCESSES=2 and with one process, on the same core (docs/benchmarks.md). */
+/**
+ * `npm run serve` with TIBA_PROCESSES=2, and with one process; and two services that share nothing but the core, which
+ * say what two processes cost that take turns on one core (docs/benchmarks.md).
+ */
 export async function compareProcesses(context: BenchContext, options: Options): Promise<Comparison> {
   const database = await makeDatabase(context, 'bench_small', options.smallRows);
   const secret = await giveSecret(context, database);
+  const one = await startTarget(context, database, { processes: 1, secret });
+  const another = await startTarget(context, database, { processes: 1, secret });
   const targets = {
-    one: await startTarget(context, database, { processes: 1, secret }),
+    one,
     two: await startTarget(context, database, { processes: 2, secret }),
+    apart: {
+      ...one,
+      title: 'check-status, two services of one process',
+      workers: [...(one.workers ?? []), another.pid, ...(another.workers ?? [])],
+      secondRequests: another.requests,
+    },
   };
   const measured = await measureInRounds(context, targets, options);
   return {
@@ -33,6 +44,16 @@ export async function compareProcesses(context: BenchContext, options: Options):
         title: 'two processes and their parent / one process: CPU per request',
         value: pairedRatio(measured.two, measured.one, 'cpuUsPerRequest'),
         budget: { bound: 'at most', value: 1.1 },
+      },
+      {
+        title: 'two services of one process / one process: CPU per request',
+        value: pairedRatio(measured.apart, measured.one, 'cpuUsPerRequest'),
+        budget: null,
+      },
+      {
+        title: 'two processes and their parent / two services of one process: CPU per request',
+        value: pairedRatio(measured.two, measured.apart, 'cpuUsPerRequest'),
+        budget: null,
       },
       {
         title: 'two processes / one process: per second',

@@ -1,14 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
-import {
-  CONNECTIONS,
-  type Load,
-  type LoadResult,
-  type LoadRun,
-  NUMBER,
-  NUMBER_DIGITS,
-  NUMBERS_PER_RUN,
-} from './load.ts';
+import { type Load, type LoadResult, type LoadRun, NUMBER, NUMBER_DIGITS, NUMBERS_PER_RUN } from './load.ts';
 
 // autocannon has no types. This declares the part of it that is used.
 type Autocannon = (options: AutocannonOptions, done: (error: Error | null, result: AutocannonResult) => void) => Run;
@@ -46,9 +38,9 @@ const autocannon = require('autocannon') as Autocannon;
 const { version } = require('autocannon/package.json') as { version: string };
 
 /** The load where wrk is not installed. It runs in this process, and sends fewer requests per core than wrk. */
-export const autocannonLoad = (): Load => ({ name: `autocannon ${version}`, connections: CONNECTIONS, run });
+export const autocannonLoad = (): Load => ({ name: `autocannon ${version}`, run });
 
-async function run({ requests, seconds: duration, run, signal }: LoadRun): Promise<LoadResult> {
+async function run({ requests, connections, seconds: duration, run, signal }: LoadRun): Promise<LoadResult> {
   signal.throwIfAborted();
   const { origin, method, path, headers, body, numbers } = requests;
   let count = run * NUMBERS_PER_RUN;
@@ -73,7 +65,7 @@ async function run({ requests, seconds: duration, run, signal }: LoadRun): Promi
   const running = autocannon(
     {
       url: origin,
-      connections: CONNECTIONS,
+      connections,
       duration,
       sampleInt: STOP_CHECK_MS,
       requests: [{ setupRequest }],

@@ -17,6 +17,8 @@ export const NUMBERS_PER_RUN = 10_000_000;
 
 export interface LoadRun {
   readonly requests: Requests;
+  /** How many requests are in flight. */
+  readonly connections: number;
   readonly seconds: number;
   /** From 1, different for each run; selects its numbers. */
   readonly run: number;
@@ -36,7 +38,6 @@ export interface LoadResult {
 export interface Load {
   /** With its version. */
   readonly name: string;
-  readonly connections: number;
   run(run: LoadRun): Promise<LoadResult>;
 }
 

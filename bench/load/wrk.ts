@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import {
-  CONNECTIONS,
   type Load,
   type LoadResult,
   type LoadRun,
@@ -19,7 +18,7 @@ const execute = promisify(execFile);
 /** Null where wrk is not installed. */
 export async function findWrk(): Promise<Load | null> {
   const version = await readVersion();
-  return version === null ? null : { name: `wrk ${version}`, connections: CONNECTIONS, run };
+  return version === null ? null : { name: `wrk ${version}`, run };
 }
 
 async function readVersion(): Promise<string | null> {
@@ -30,12 +29,12 @@ async function readVersion(): Promise<string | null> {
   return usage === null ? null : (/\d+\.\d+\.\d+/.exec(usage.stdout)?.[0] ?? '');
 }
 
-async function run({ requests, seconds, run, signal }: LoadRun): Promise<LoadResult> {
+async function run({ requests, connections, seconds, run, signal }: LoadRun): Promise<LoadResult> {
   const [before, after] = rawRequest(requests).split(NUMBER);
   const { numbers } = requests;
   const { stdout } = await execute(
     'wrk',
-    [`--connections=${CONNECTIONS}`, '--threads=1', `--duration=${seconds}s`, `--script=${SCRIPT}`, requests.origin],
+    [`--connections=${connections}`, '--threads=1', `--duration=${seconds}s`, `--script=${SCRIPT}`, requests.origin],
     {
       signal,
       env: {
