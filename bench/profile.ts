@@ -41,9 +41,16 @@ async function profileOne(
   const requests = requestsFor(running);
   const { signal } = context;
   context.logProgress(`profiling ${service.name} …`);
-  if (warmUpSeconds > 0) await context.load.run({ requests, connections: CONNECTIONS, seconds: warmUpSeconds, run: 1, signal });
+  if (warmUpSeconds > 0)
+    await context.load.run({ requests, connections: CONNECTIONS, seconds: warmUpSeconds, run: 1, signal });
   const fromUs = monotonicUs();
-  const { answered } = await context.load.run({ requests, connections: CONNECTIONS, seconds: roundSeconds, run: 2, signal });
+  const { answered } = await context.load.run({
+    requests,
+    connections: CONNECTIONS,
+    seconds: roundSeconds,
+    run: 2,
+    signal,
+  });
   const toUs = monotonicUs();
   // V8 writes the profile when the process ends.
   await running.stop();
