@@ -201,6 +201,40 @@ describe('the settings', () => {
     assert.equal(readSettings('sandbox', {}).otlpEndpoint, null);
   });
 
+  it('of the login of people go together, and are protected', () => {
+    const login = {
+      TIBA_OPERATOR_URL: 'https://ops.example.com/',
+      TIBA_OPERATOR_OIDC_ISSUER: 'https://login.example.com/realms/staff',
+      TIBA_OPERATOR_OIDC_CLIENT_ID: 'tiba',
+    };
+    const faults = (changes: Record<string, string>): string =>
+      faultsOf('serve', { ...COMPLETE, ...login, ...changes }).join();
+    assert.equal(faults({}), '');
+    assert.equal(faults({ TIBA_OPERATOR_OIDC_ISSUER: 'http://localhost:9000' }), '');
+    assert.match(faults({ TIBA_OPERATOR_URL: '' }), /TIBA_OPERATOR_OIDC_ISSUER needs TIBA_OPERATOR_URL/);
+    assert.match(faults({ TIBA_OPERATOR_OIDC_CLIENT_ID: '' }), /needs TIBA_OPERATOR_OIDC_CLIENT_ID/);
+    assert.match(faults({ TIBA_OPERATOR_OIDC_ISSUER: '' }), /^TIBA_OPERATOR_OIDC_ISSUER is missing/);
+    for (const name of ['TIBA_OPERATOR_URL', 'TIBA_OPERATOR_OIDC_ISSUER'])
+      assert.match(faults({ [name]: 'http://ops.example.com' }), new RegExp(`^${name} must start with https://`));
+    assert.match(
+      faults({ TIBA_OPERATOR_OIDC_ROLES: 'helpdesk=helper' }),
+      /^TIBA_OPERATOR_OIDC_ROLES must be VALUE=ROLE/,
+    );
+    assert.match(faults({ TIBA_FOUR_EYES: 'limits,everything' }), /^TIBA_FOUR_EYES must be any of /);
+    const { oidcRoles, fourEyes } = readSettings('serve', {
+      ...COMPLETE,
+      ...login,
+      TIBA_OPERATOR_OIDC_ROLES: 'cn=leads=approver',
+      TIBA_FOUR_EYES: 'limits, trust',
+    });
+    assert.deepEqual([...oidcRoles], [['cn=leads', 'approver']]);
+    assert.deepEqual(fourEyes, ['limits', 'trust']);
+    assert.deepEqual(
+      [...readSettings('serve', COMPLETE).oidcRoles.keys()],
+      ['viewer', 'support', 'engineer', 'approver'],
+    );
+  });
+
   it('of an external issuer must be set together', () => {
     const both = { TIBA_TOKEN_ISSUER: 'https://issuer.example', TIBA_TOKEN_JWKS_URL: 'https://issuer.example/jwks' };
     assert.deepEqual(faultsOf('serve', { ...COMPLETE, ...both }), []);

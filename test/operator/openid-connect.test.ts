@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, suite, test } from 'node:test';
+import { createOpenIdProvider } from '../../apps/server/src/auth/openid-provider.ts';
 import { createSeal } from '../../apps/server/src/auth/secrets.ts';
 import type { Settings } from '../../apps/server/src/config.ts';
 import { assertSuccess } from '../contract/assertions.ts';
@@ -60,8 +61,11 @@ async function visit(jar: CookieJar, url: string, process = service): Promise<Re
 }
 
 /** Begins a login, and follows it through the provider. The result is where it leads back to. */
-async function beginLogin(jar: CookieJar, returnTo = '/console/'): Promise<string> {
-  let url = `${OPERATOR_URL}/operator/login?return_to=${encodeURIComponent(returnTo)}`;
+const beginLogin = (jar: CookieJar, returnTo = '/console/'): Promise<string> =>
+  followToCallback(jar, `${OPERATOR_URL}/operator/login?return_to=${encodeURIComponent(returnTo)}`);
+
+async function followToCallback(jar: CookieJar, start: string): Promise<string> {
+  let url = start;
   for (let count = 0; count < 10; count += 1) {
     const response = await visit(jar, url);
     assert.equal(response.status, 303, `${url}: ${await response.text()}`);
@@ -124,6 +128,38 @@ suite('a login', () => {
     const { person } = assertSuccess(await (await logIn()).get('session')) as { person: { roles: string[] } };
     assert.equal(person.roles.at(-1), 'approver');
   });
+
+  test('takes the name and the roles from the ID token, where they are', async () => {
+    provider.changeIdToken = (claims) => ({ ...claims, name: 'Siti R.', roles: ['payments-leads'] });
+    const { person } = assertSuccess(await (await logIn()).get('session')) as { person: Record<string, unknown> };
+    assert.deepEqual([person['name'], (person['roles'] as string[]).at(-1)], ['Siti R.', 'approver']);
+  });
+
+  for (const [rolesClaim, claims] of [
+    ['realm_access.roles', { realm_access: { roles: ['offline_access', 'helpdesk'] } }],
+    ['https://example.com/roles', { 'https://example.com/roles': 'helpdesk' }],
+    ['resource.tiba.role', { resource: { tiba: { role: 'helpdesk' } } }],
+  ] as const) {
+    test(`finds the roles at ${rolesClaim}`, async () => {
+      provider.changeIdToken = (given) => ({ ...given, ...claims });
+      const redirectUri = `${OPERATOR_URL}/operator/login/callback`;
+      const roles = new Map([['helpdesk', 'support'] as const]);
+      const scope = 'openid';
+      const client = createOpenIdProvider({
+        issuer: provider.issuer,
+        ...CLIENT,
+        redirectUri,
+        scope,
+        rolesClaim,
+        roles,
+      });
+      const { url, attempt } = await client.begin();
+      const jar = new CookieJar();
+      const [, query] = (await followToCallback(jar, url)).split('?', 2);
+      const result = await client.finish(new URLSearchParams(query), attempt);
+      assert.deepEqual(result, { outcome: 'identified', subject: 'siti', name: 'siti', role: 'support' });
+    });
+  }
 
   for (const roles of [undefined, [], ['all-staff'], 'support', { helpdesk: true }]) {
     test(`without a role that Tiba knows is refused: ${JSON.stringify(roles)}`, async () => {

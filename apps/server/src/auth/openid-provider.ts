@@ -48,21 +48,15 @@ const REDISCOVER_MS = 60 * 60 * 1_000;
 export function createOpenIdProvider(options: OpenIdProviderOptions): OpenIdProvider {
   const { redirectUri, scope } = options;
   let known: { readonly configuration: openid.Configuration; readonly sinceMs: number } | null = null;
+  /** Shared by all logins that wait for it. */
+  let discovering: Promise<openid.Configuration> | null = null;
 
   async function discover(): Promise<openid.Configuration> {
     if (known !== null && performance.now() - known.sinceMs < REDISCOVER_MS) return known.configuration;
-    const { issuer, clientId, clientSecret } = options;
-    const configuration = await openid.discovery(
-      new URL(issuer),
-      clientId,
-      { [openid.clockTolerance]: CLOCK_TOLERANCE_SECONDS },
-      clientSecret === null ? openid.None() : openid.ClientSecretBasic(clientSecret),
-      {
-        // The signature of the ID token is verified, in addition to the connection that it comes over.
-        execute: [openid.enableNonRepudiationChecks, ...(isPlain(issuer) ? [openid.allowInsecureRequests] : [])],
-        timeout: TIMEOUT_SECONDS,
-      },
-    );
+    discovering ??= discoverProvider(options).finally(() => {
+      discovering = null;
+    });
+    const configuration = await discovering;
     known = { configuration, sinceMs: performance.now() };
     return configuration;
   }
@@ -112,6 +106,19 @@ export function createOpenIdProvider(options: OpenIdProviderOptions): OpenIdProv
     },
   };
 }
+
+const discoverProvider = ({ issuer, clientId, clientSecret }: OpenIdProviderOptions): Promise<openid.Configuration> =>
+  openid.discovery(
+    new URL(issuer),
+    clientId,
+    { [openid.clockTolerance]: CLOCK_TOLERANCE_SECONDS },
+    clientSecret === null ? openid.None() : openid.ClientSecretBasic(clientSecret),
+    {
+      // The signature of the ID token is verified, in addition to the connection that it comes over.
+      execute: [openid.enableNonRepudiationChecks, ...(isPlain(issuer) ? [openid.allowInsecureRequests] : [])],
+      timeout: TIMEOUT_SECONDS,
+    },
+  );
 
 const isPlain = (url: string): boolean => new URL(url).protocol === 'http:';
 
