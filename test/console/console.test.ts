@@ -55,7 +55,7 @@ const UPDATES = [
 
 async function startService(): Promise<void> {
   receiver = await startHttpReceiver({ respond: (response) => void response.writeHead(500).end() });
-  service = await startTestService({ rails: [bank] });
+  service = await startTestService({ rails: [bank], settings: { fourEyes: ['limits'] } });
   const { token } = await service.addClient('monitor', ['operator:read']);
   await register(service, { url: `${receiver.url}/callbacks` });
   const { status, text } = await service.feed(UPDATES);
@@ -152,6 +152,30 @@ suite('the console', { skip }, () => {
     await page.context().close();
   });
 
+  test('an engineer proposes a limit, and an approver approves exactly that', async () => {
+    const engineer = await openPage(browser, service, 'engineer');
+    await engineer.page.goto('/console/clients/beta');
+    await engineer.page.getByRole('button', { name: 'Change limits' }).click();
+    await engineer.page.getByLabel('Accounts / day').fill('4321');
+    await engineer.page.getByRole('textbox', { name: /Why/ }).fill('Agreed in the contract');
+    await engineer.page.getByRole('dialog').getByRole('button', { name: 'Change limits' }).click();
+    await engineer.page.getByRole('link', { name: /Proposed/ }).click();
+    await engineer.page.getByText(/accounts.per.day": 4321/).waitFor();
+    assert.equal(await engineer.page.getByRole('button', { name: 'Approve' }).count(), 0);
+
+    const approver = await openPage(browser, service, 'approver');
+    await approver.page.goto(engineer.page.url());
+    await approver.page.getByRole('button', { name: 'Approve' }).click();
+    await approver.page.getByRole('textbox', { name: /Why/ }).fill('As in the contract');
+    await approver.page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
+    await approver.page.getByText('Approved', { exact: true }).first().waitFor();
+    await approver.page.goto('/console/clients/beta');
+    await approver.page.getByText('4,321').waitFor();
+    assert.deepEqual([engineer.problems, approver.problems], [[], []]);
+    await engineer.page.context().close();
+    await approver.page.context().close();
+  });
+
   test('without a login there is a way to it, and back', async () => {
     const { page } = await openPage(browser, service, null);
     await page.goto('/console/callbacks?state=pending');
@@ -195,6 +219,7 @@ suite('the console', { skip }, () => {
     'validations',
     'enumeration',
     'audit',
+    'proposals',
     'processes',
     'nothing-of-the-kind',
   ];

@@ -15,6 +15,7 @@ import { EnumerationPage } from './pages/enumeration.tsx';
 import { NotFoundPage } from './pages/not-found.tsx';
 import { OverviewPage } from './pages/overview.tsx';
 import { ProcessesPage } from './pages/processes.tsx';
+import { ProposalPage, ProposalsPage } from './pages/proposals.tsx';
 import { SearchPage } from './pages/search.tsx';
 import { TransactionPage } from './pages/transaction.tsx';
 import { ValidationsPage } from './pages/validations.tsx';
@@ -62,6 +63,7 @@ const PAGES: Readonly<Partial<Record<string, () => ComponentChildren>>> = {
   clients: () => <ClientsPage />,
   validations: () => <ValidationsPage />,
   enumeration: () => <EnumerationPage />,
+  proposals: () => <ProposalsPage />,
   audit: () => <AuditPage />,
   processes: () => <ProcessesPage />,
 };
@@ -71,6 +73,7 @@ function pageAt(path: string): ComponentChildren {
   const id = encoded === undefined ? null : decoded(encoded);
   if (rest.length === 0 && name === 'transactions' && id !== null) return <TransactionPage key={id} id={id} />;
   if (rest.length === 0 && name === 'clients' && id !== null) return <ClientPage key={id} id={id} />;
+  if (rest.length === 0 && name === 'proposals' && id !== null) return <ProposalPage key={id} id={id} />;
   const page = encoded === undefined && Object.hasOwn(PAGES, name) ? PAGES[name] : undefined;
   return page?.() ?? <NotFoundPage />;
 }

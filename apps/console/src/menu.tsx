@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { may } from './api/session.ts';
+import { hasApprovals, may } from './api/session.ts';
 import { say, type Text } from './preferences.ts';
 import { address, place } from './router.ts';
 import { TEXTS } from './texts.ts';
@@ -20,6 +20,7 @@ const ENTRIES: readonly Entry[] = [
   { path: 'clients', text: TEXTS.clients },
   { path: 'validations', text: TEXTS.validations },
   { path: 'enumeration', text: TEXTS.enumeration },
+  { path: 'proposals', text: TEXTS.proposals, isShown: hasApprovals },
   { path: 'audit', text: TEXTS.audit, isShown: () => may('readAudit') },
   { path: 'processes', text: TEXTS.processes },
 ];

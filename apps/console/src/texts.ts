@@ -49,6 +49,7 @@ export const TEXTS = {
   clients: { en: 'Clients', id: 'Klien' },
   validations: { en: 'Bulk checks', id: 'Cek massal' },
   enumeration: { en: 'Enumeration', id: 'Enumerasi' },
+  proposals: { en: 'Approvals', id: 'Persetujuan' },
   audit: { en: 'Audit', id: 'Audit' },
   processes: { en: 'Processes', id: 'Proses' },
 } as const satisfies Record<string, Text>;

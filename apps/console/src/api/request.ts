@@ -1,4 +1,4 @@
-import { DECIMAL_FIELDS, OPERATIONS, type Operations } from '../generated/api.ts';
+import { DECIMAL_FIELDS, OPERATIONS, type Operations, type Proposal } from '../generated/api.ts';
 import { csrfToken, endSession } from './session.ts';
 
 /** Calls of the operator API. The browser sends the session's cookie; a change needs the CSRF token as well. */
@@ -45,6 +45,25 @@ export async function call<Name extends keyof Operations>(
   input: Input<Name>,
   signal?: AbortSignal,
 ): Promise<Operations[Name]['data']> {
+  return (await request(name, input, signal)).envelope.data as Operations[Name]['data'];
+}
+
+/**
+ * A change that may need the approval of a second person: what was done, or the proposal that waits for it.
+ * @throws CallFailure
+ */
+export async function propose<Name extends keyof Operations>(
+  name: Name,
+  input: Input<Name>,
+): Promise<{ readonly done: Operations[Name]['data'] } | { readonly proposal: Proposal }> {
+  const { status, envelope } = await request(name, input);
+  if (status === HTTP_ACCEPTED) return { proposal: envelope.data as Proposal };
+  return { done: envelope.data as Operations[Name]['data'] };
+}
+
+const HTTP_ACCEPTED = 202;
+
+function request<Name extends keyof Operations>(name: Name, input: Input<Name>, signal?: AbortSignal): Promise<Answer> {
   const [method, pattern] = OPERATIONS[name];
   const {
     path = {},
@@ -56,8 +75,7 @@ export async function call<Name extends keyof Operations>(
     readonly body?: unknown;
   };
   const url = pattern.replace(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(path[key] ?? ''));
-  const envelope = await send(method, url + queryText(query), body, signal);
-  return envelope.data as Operations[Name]['data'];
+  return send(method, url + queryText(query), body, signal);
 }
 
 type Given<Query> = { readonly [Key in keyof Query]: Exclude<Query[Key], null> | undefined };
@@ -78,7 +96,12 @@ interface Envelope {
   readonly data?: unknown;
 }
 
-async function send(method: string, url: string, body: unknown, signal: AbortSignal | undefined): Promise<Envelope> {
+interface Answer {
+  readonly status: number;
+  readonly envelope: Envelope;
+}
+
+async function send(method: string, url: string, body: unknown, signal: AbortSignal | undefined): Promise<Answer> {
   const response = await fetch(url, {
     method,
     credentials: 'same-origin',
@@ -94,7 +117,7 @@ async function send(method: string, url: string, body: unknown, signal: AbortSig
     throw new CallFailure('no answer', {});
   });
   const envelope = await response.text().then(readEnvelope);
-  if (response.ok && envelope !== null) return envelope;
+  if (response.ok && envelope !== null) return { status: response.status, envelope };
   if (response.status === 401) endSession();
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   throw new CallFailure(envelope?.message ?? `HTTP ${response.status}`, {

@@ -1,29 +1,15 @@
 import { signal } from '@preact/signals';
+import type { OperatorSession, Role, SessionPerson } from '../generated/api.ts';
 
 /** Who is logged in, and what this person may do. The server decides; a page only leaves out what it would refuse. */
 
-export type Role = 'viewer' | 'support' | 'engineer' | 'approver';
-
-export interface Person {
-  readonly subject: string;
-  readonly name: string;
-  readonly roles: readonly Role[];
-  readonly expires_at: string;
-}
-
-interface Session {
-  readonly person: Person;
-  readonly four_eyes: readonly string[];
-  readonly csrf_token: string;
-}
-
 /** `loading` until the service has answered; null: no person is logged in. */
-export const session = signal<Session | 'loading' | 'unreachable' | null>('loading');
+export const session = signal<OperatorSession | 'loading' | 'unreachable' | null>('loading');
 
 export async function loadSession(): Promise<void> {
   const response = await fetch('/operator/v1/session', { credentials: 'same-origin' }).catch(() => null);
   if (response?.ok === true) {
-    session.value = ((await response.json()) as { readonly data: Session }).data;
+    session.value = ((await response.json()) as { readonly data: OperatorSession }).data;
     return;
   }
   session.value = response?.status === 401 || response?.status === 404 ? null : 'unreachable';
@@ -40,11 +26,14 @@ export async function logOut(): Promise<void> {
   endSession();
 }
 
-const current = (): Session | null => (typeof session.value === 'string' ? null : session.value);
+const current = (): OperatorSession | null => (typeof session.value === 'string' ? null : session.value);
 
 export const csrfToken = (): string => current()?.csrf_token ?? '';
 
-export const person = (): Person | null => current()?.person ?? null;
+export const person = (): SessionPerson | null => current()?.person ?? null;
+
+/** Whether there are changes that a second person must approve. */
+export const hasApprovals = (): boolean => (current()?.four_eyes.length ?? 0) > 0;
 
 /** The role that an action needs (docs/operating.md, "People"). A person has the roles below their own as well. */
 const NEEDED = {
@@ -54,6 +43,7 @@ const NEEDED = {
   resolveReview: 'engineer',
   changeClient: 'engineer',
   readAudit: 'engineer',
+  decide: 'approver',
 } as const satisfies Record<string, Role>;
 
 export const may = (action: keyof typeof NEEDED): boolean => current()?.person.roles.includes(NEEDED[action]) === true;

@@ -1,13 +1,20 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { CallFailure } from '../api/request.ts';
+import type { Proposal } from '../generated/api.ts';
 import { say, type Text } from '../preferences.ts';
+import { address } from '../router.ts';
 import { TEXTS } from '../texts.ts';
 import { Failure } from './failure.tsx';
 
 const REASON: Text = { en: 'Why? It is recorded with your name.', id: 'Mengapa? Dicatat bersama nama Anda.' };
 const REASON_EXAMPLE: Text = { en: 'Ticket 4711: the customer asks', id: 'Tiket 4711: nasabah bertanya' };
 const WORKING: Text = { en: 'Working …', id: 'Sedang diproses …' };
+
+const PROPOSED: Text = {
+  en: 'Proposed: another person must approve it.',
+  id: 'Diusulkan: orang lain harus menyetujuinya.',
+};
 
 /** As the service has it. */
 const REASON_LENGTH_MIN = 5;
@@ -17,8 +24,8 @@ export interface ActionProps {
   /** On the button, and the title of the dialog. */
   readonly title: string;
   readonly description: string;
-  /** Sends the action. What it resolves to is shown beside the button. */
-  readonly run: (reason: string) => Promise<string>;
+  /** Sends the action. What was done is shown beside the button, or the proposal that waits for a second person. */
+  readonly run: (reason: string) => Promise<string | Proposal>;
   readonly onDone?: () => void;
   /** Further fields of the dialog. */
   readonly children?: ComponentChildren;
@@ -29,10 +36,10 @@ export interface ActionProps {
 /** A button that opens a dialog, which asks for the reason and sends the action. */
 export function Action(props: ActionProps) {
   const [isOpen, setOpen] = useState(false);
-  const [result, setResult] = useState<string | null>(null);
-  const done = (text: string): void => {
+  const [result, setResult] = useState<string | Proposal | null>(null);
+  const done = (answer: string | Proposal): void => {
     setOpen(false);
-    setResult(text);
+    setResult(answer);
     props.onDone?.();
   };
   return (
@@ -44,14 +51,20 @@ export function Action(props: ActionProps) {
       >
         {props.title}
       </button>
-      <output class="small">{result}</output>
+      <output class="small">
+        {typeof result === 'string' || result === null ? (
+          result
+        ) : (
+          <a href={address(['proposals', result.proposal_id])}>{say(PROPOSED)}</a>
+        )}
+      </output>
       {isOpen && <ActionDialog {...props} onResult={done} onClose={() => setOpen(false)} />}
     </span>
   );
 }
 
 interface DialogProps extends ActionProps {
-  readonly onResult: (text: string) => void;
+  readonly onResult: (answer: string | Proposal) => void;
   readonly onClose: () => void;
 }
 

@@ -19,9 +19,11 @@ export function Chart({ series, readingsMax }: { readonly series: readonly Serie
       <span class="tick">{figure(highest, language.value)}</span>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" width="100%" height="96">
         <line x1="0" x2={WIDTH} y1={HEIGHT} y2={HEIGHT} class="axis" />
-        {series.map(({ title, tone, values }) => (
-          <polyline key={title} class={`line ${tone}`} points={pointsOf(values, highest, readingsMax)} />
-        ))}
+        {series
+          .filter(({ tone, values }) => tone !== 'bad' || values.some((value) => value > 0))
+          .map(({ title, tone, values }) => (
+            <polyline key={title} class={`line ${tone}`} points={pointsOf(values, highest, readingsMax)} />
+          ))}
       </svg>
     </div>
   );

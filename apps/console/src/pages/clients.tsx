@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { call } from '../api/request.ts';
+import { call, propose } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
 import { may } from '../api/session.ts';
 import { Action } from '../components/action.tsx';
@@ -84,6 +84,12 @@ const CHANGE_TEXT: Text = {
   id: 'Berlaku di semua proses dalam satu detik. Kosong berarti nilai bawaan.',
 };
 const CHANGED: Text = { en: 'Changed.', id: 'Sudah diubah.' };
+const TRUST: Text = { en: 'Trust', id: 'Percayai' };
+const DISTRUST: Text = { en: 'Stop trusting', id: 'Cabut kepercayaan' };
+const TRUST_TEXT: Text = {
+  en: 'A trusted client is exempt from the enumeration guard, except for its accounts per day.',
+  id: 'Klien tepercaya dikecualikan dari penjaga enumerasi, kecuali batas rekening per hari.',
+};
 const DISABLE: Text = { en: 'Disable', id: 'Nonaktifkan' };
 const ENABLE: Text = { en: 'Enable', id: 'Aktifkan' };
 const DISABLE_TEXT: Text = {
@@ -150,8 +156,8 @@ function Changes({ client, onChanged }: { readonly client: OperatorClient; reado
         description={say(CHANGE_TEXT)}
         onDone={onChanged}
         run={async (reason) => {
-          await call('changeClient', { path, body: { limits, reason } });
-          return say(CHANGED);
+          const answer = await propose('changeClient', { path, body: { limits, reason } });
+          return 'proposal' in answer ? answer.proposal : say(CHANGED);
         }}
       >
         {LIMIT_NAMES.map((name) => (
@@ -170,12 +176,21 @@ function Changes({ client, onChanged }: { readonly client: OperatorClient; reado
         ))}
       </Action>
       <Action
+        title={say(client.trusted ? DISTRUST : TRUST)}
+        description={say(TRUST_TEXT)}
+        onDone={onChanged}
+        run={async (reason) => {
+          const answer = await propose('changeClient', { path, body: { trusted: !client.trusted, reason } });
+          return 'proposal' in answer ? answer.proposal : say(CHANGED);
+        }}
+      />
+      <Action
         title={say(client.disabled ? ENABLE : DISABLE)}
         description={say(client.disabled ? ENABLE_TEXT : DISABLE_TEXT)}
         onDone={onChanged}
         run={async (reason) => {
-          await call('changeClient', { path, body: { disabled: !client.disabled, reason } });
-          return say(CHANGED);
+          const answer = await propose('changeClient', { path, body: { disabled: !client.disabled, reason } });
+          return 'proposal' in answer ? answer.proposal : say(CHANGED);
         }}
       />
     </div>

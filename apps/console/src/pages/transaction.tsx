@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { call } from '../api/request.ts';
+import { call, propose } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
 import { may } from '../api/session.ts';
 import { Action } from '../components/action.tsx';
@@ -139,8 +139,9 @@ function Actions({ data, onDone }: { readonly data: TransactionWithSummary; read
           description={say(END_REVIEW_TEXT)}
           onDone={onDone}
           run={async (reason) => {
-            const { resolved } = await call('resolveTransactionReview', { ...input, body: { reason } });
-            return say(resolved ? REVIEW_ENDED : NO_REVIEW);
+            const answer = await propose('resolveTransactionReview', { ...input, body: { reason } });
+            if ('proposal' in answer) return answer.proposal;
+            return say(answer.done.resolved ? REVIEW_ENDED : NO_REVIEW);
           }}
         />
       )}

@@ -52,7 +52,7 @@ function demoDisbursement(index: number): NewDisbursement {
   const bankCode = inTurn(BANKS);
   return {
     clientId: inTurn([DEMO_CLIENTS.shop, DEMO_CLIENTS.shop, DEMO_CLIENTS.payroll]).clientId,
-    referenceId: null,
+    referenceId: `DEMO-${Date.now().toString(36)}`.toUpperCase(),
     amount: `${randomInt(10, 5_000) * 500}.00`,
     bankCode,
     // Ten digits, as every account of the simulated bank itself has.
