@@ -18,6 +18,7 @@ const WHO: Text = { en: 'Who', id: 'Siapa' };
 const WHAT: Text = { en: 'What', id: 'Apa' };
 const SUBJECT: Text = { en: 'Concerns', id: 'Tentang' };
 const CHANGE: Text = { en: 'Before → after', id: 'Sebelum → sesudah' };
+const SHOW: Text = { en: 'Show', id: 'Tampilkan' };
 const FILTER: Text = { en: 'Filter', id: 'Saring' };
 
 const FILTERS = ['actor', 'action', 'client_id', 'subject_id'] as const;
@@ -119,6 +120,13 @@ function Subject({
   readonly id: string;
 }) {
   const isTransaction = action.startsWith('transaction ') || action.startsWith('review ');
+  if (id.startsWith('pr_')) {
+    return (
+      <a class="mono" href={address(['proposals', id])}>
+        {id}
+      </a>
+    );
+  }
   if (!isTransaction || clientId === null) return <span class="mono">{id}</span>;
   return (
     <a class="mono" href={address(['transactions', id], { client_id: clientId })}>
@@ -131,7 +139,7 @@ function Change({ action: { before, after } }: { readonly action: OperatorAction
   if (before === null && after === null) return <>–</>;
   return (
     <details>
-      <summary>{say(CHANGE)}</summary>
+      <summary>{say(SHOW)}</summary>
       <code class="block">{before ?? say(TEXTS.none)}</code>
       <code class="block">{after ?? say(TEXTS.none)}</code>
     </details>

@@ -3,11 +3,11 @@ import type { OperatorTransaction, TimelineEntry } from '../generated/api.ts';
 import { language, say, type Text } from '../preferences.ts';
 
 const LANES = [
-  { kinds: ['created', 'event', 'account_check'], text: { en: 'Order', id: 'Order' } },
+  { kinds: ['created', 'event', 'account_check', 'operator_action'], text: { en: 'Order', id: 'Order' } },
   { kinds: ['status_update'], text: { en: 'Status', id: 'Status' } },
   { kinds: ['bank_inquiry'], text: { en: 'Bank', id: 'Bank' } },
   { kinds: ['callback_delivery', 'callback_attempt'], text: { en: 'Callback', id: 'Callback' } },
-] as const satisfies readonly { readonly kinds: readonly TimelineEntry['kind'][]; readonly text: Text }[];
+] as const satisfies readonly { readonly kinds: readonly string[]; readonly text: Text }[];
 
 const LANE_PX = 26;
 const TOP_PX = 30;

@@ -7,7 +7,8 @@ import type { OperatorTransaction, TimelineEntry } from '../generated/api.ts';
 import { language, say, type Text } from '../preferences.ts';
 import { TimelineDrawing } from './timeline-drawing.tsx';
 
-const KIND_TEXTS = {
+/** A kind that is new in the service appears as it is named there. */
+const KIND_TEXTS: Readonly<Partial<Record<string, Text>>> = {
   created: { en: 'Order', id: 'Order' },
   status_update: { en: 'Status', id: 'Status' },
   bank_inquiry: { en: 'Bank', id: 'Bank' },
@@ -15,7 +16,8 @@ const KIND_TEXTS = {
   callback_delivery: { en: 'Callback', id: 'Callback' },
   callback_attempt: { en: 'Attempt', id: 'Percobaan' },
   account_check: { en: 'Check', id: 'Cek' },
-} as const satisfies Record<TimelineEntry['kind'], Text>;
+  operator_action: { en: 'Operator', id: 'Operator' },
+};
 
 const RESEND: Text = { en: 'Send again', id: 'Kirim ulang' };
 const RESEND_TEXT: Text = {
@@ -66,7 +68,7 @@ export function Timeline({
         {entries.map((entry, index) => (
           <li key={`${entry.at} ${index}`} class={`entry ${entry.kind}`}>
             <Time at={entry.at} focusable />
-            <span class="kind">{say(KIND_TEXTS[entry.kind])}</span>
+            <span class="kind">{say(KIND_TEXTS[entry.kind] ?? { en: entry.kind, id: entry.kind })}</span>
             <span class="what">
               {withLocalTimes(entry.text, language.value, new Date())}{' '}
               <ResendEntry {...{ entry, transaction, onResent }} />
