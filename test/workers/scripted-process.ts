@@ -1,5 +1,5 @@
 import { appendFileSync, statSync } from 'node:fs';
-import { script } from '../../apps/server/src/valkey/connection.ts';
+import { script } from '../../apps/server/src/valkey/place.ts';
 import { DECIDE } from '../../apps/server/src/valkey/scripts.ts';
 import type { ToWorker } from '../../apps/server/src/workers/messages.ts';
 import { connectToParent } from '../../apps/server/src/workers/parent-link.ts';

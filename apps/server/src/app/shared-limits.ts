@@ -3,7 +3,7 @@ import { SHARED_SECOND_MS, type SharedQuotaDependencies } from '../rails/resilie
 import { type ConcurrencyLimiter, createConcurrencyLimiter } from '../rate-limit/concurrency-limiter.ts';
 import { type Limiter, WINDOW_MS } from '../rate-limit/limiter.ts';
 import { createSlidingWindow } from '../rate-limit/sliding-window.ts';
-import { atValkey, type SharedPlace } from '../valkey/connection.ts';
+import type { SharedPlace } from '../valkey/place.ts';
 import { createSharedCache, type SharedCache } from '../valkey/shared-cache.ts';
 import { createSharedConcurrencyLimiter } from '../valkey/shared-concurrency.ts';
 import { createSharedCounter } from '../valkey/shared-counter.ts';
@@ -46,7 +46,7 @@ export async function openSharedLimits(
   const { limitClock: clock = () => performance.now() } = options;
   const { log } = options.logging;
   const { liveProcesses } = processes;
-  const place = placeOf(context);
+  const place = await placeOf(context);
   if (options.settings.valkeyUrl === null) metrics.valkeyUp.remove();
   if (place === null) {
     if (liveProcesses() > 1) log.warn({ processes: liveProcesses() }, 'limits are not exact: set TIBA_VALKEY_URL');
@@ -101,12 +101,14 @@ interface Place extends SharedPlace {
 }
 
 /** Valkey, if it is set, or else the parent of this process; null where there is neither. */
-function placeOf({ options, metrics }: AppContext): Place | null {
+async function placeOf({ options, metrics }: AppContext): Promise<Place | null> {
   const { log } = options.logging;
   const { settings, parent } = options;
   const { valkeyUrl: url, valkeyCluster: cluster } = settings;
   if (url !== null) {
     metrics.valkeyUp.set(0);
+    // Its client is loaded only where it is used.
+    const { atValkey } = await import('../valkey/connection.ts');
     return {
       ...atValkey({ url, cluster }),
       awayText: 'Valkey is away: each process grants its share of every limit by itself',

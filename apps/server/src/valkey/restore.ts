@@ -1,6 +1,6 @@
-import { script, type ValkeyConnection } from './connection.ts';
 import { type Group, groupOf } from './groups.ts';
 import { inTime } from './in-time.ts';
+import { script, type ValkeyConnection } from './place.ts';
 import { RESTORE } from './scripts.ts';
 
 /** Requests that this process has admitted. */

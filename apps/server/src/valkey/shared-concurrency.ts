@@ -1,5 +1,5 @@
 import type { ConcurrencyLimiter } from '../rate-limit/concurrency-limiter.ts';
-import { script } from './connection.ts';
+import { script } from './place.ts';
 import { COUNT_OPEN } from './scripts.ts';
 import type { SharedWindows } from './shared-windows.ts';
 

@@ -1,4 +1,4 @@
-import { script } from './connection.ts';
+import { script } from './place.ts';
 import { APPEND } from './scripts.ts';
 import type { SharedWindows } from './shared-windows.ts';
 

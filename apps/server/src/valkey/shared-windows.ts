@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { isRefusal, type Script, type SharedPlace, script, UnknownScript } from './connection.ts';
 import { createGroups, type Group, groupOf } from './groups.ts';
 import { inTime } from './in-time.ts';
+import { isRefusal, type Script, type SharedPlace, script, UnknownScript } from './place.ts';
 import { type Admissions, type Restorer, type RestoreSource, restore, sendPart } from './restore.ts';
 import { DECIDE, FIND_GENERATION } from './scripts.ts';
 

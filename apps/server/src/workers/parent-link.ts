@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import type { MetricSnapshot } from '../observability/metric-snapshot.ts';
-import { type ConnectionEvents, UnknownScript, type ValkeyConnection } from '../valkey/connection.ts';
+import { type ConnectionEvents, UnknownScript, type ValkeyConnection } from '../valkey/place.ts';
 import { operationOf } from './limit-store.ts';
 import type { EndOrder, ToParent, ToWorker, WorkerStart } from './messages.ts';
 
