@@ -7,6 +7,8 @@ export interface StartedProgram<Address> {
   close(): Promise<void>;
 }
 
+const REPORT_AFTER_MS = 30_000;
+
 /**
  * Runs a program as a child of the benchmark: receives its settings, starts, sends its address, and ends when the
  * parent disconnects.
@@ -25,7 +27,17 @@ export async function runAsChild<Address>(
   if (process.connected) process.send?.(address, undefined, undefined, () => {});
   else disconnected.resolve();
   await disconnected.promise;
+  reportWhenOpen('does not close');
   await close();
+  reportWhenOpen('has closed, and does not end');
+}
+
+/** Its parent kills a child that does not end. What keeps it is seen only here. */
+function reportWhenOpen(what: string): void {
+  const report = (): void => {
+    process.stderr.write(`${process.argv[1]} ${what}; open: ${process.getActiveResourcesInfo().join(', ')}\n`);
+  };
+  setTimeout(report, REPORT_AFTER_MS).unref();
 }
 
 /** The URL of a server that listens on TCP, such as `http://127.0.0.1:40123`. */

@@ -4,9 +4,11 @@ import { glob, mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { describeCosts } from './costs.ts';
 import { startTestServer } from './support/database.ts';
+import { childrenMs } from './support/processor-time.ts';
 import { generateRsaKeys } from './support/rsa-keys.ts';
-import { RSA_KEYS_VARIABLE, TEST_SERVER_VARIABLE } from './support/suite-environment.ts';
+import { COSTS_VARIABLE, RSA_KEYS_VARIABLE, TEST_SERVER_VARIABLE } from './support/suite-environment.ts';
 
 /** `npm run check`, as CI runs it: types, lint, format, dead code, then the tests. Stops at the first failure. */
 
@@ -37,6 +39,7 @@ for (const [name, command, args] of STATIC_CHECKS) await step(name, command, arg
 
 // Each test file is a process, and many start the service in child processes: they share one compile cache.
 const compiled = await mkdtemp(path.join(tmpdir(), 'tiba-compiled-'));
+const costs = await mkdtemp(path.join(tmpdir(), 'tiba-costs-'));
 const server = await startTestServer();
 try {
   const files = (await Array.fromAsync(glob('test/**/*.test.ts', { cwd: root }))).sort();
@@ -46,6 +49,7 @@ try {
     [
       '--test',
       `--import=${new URL('support/file-deadline.ts', import.meta.url).href}`,
+      `--import=${new URL('support/file-costs.ts', import.meta.url).href}`,
       `--test-concurrency=${FILES_AT_ONCE}`,
       `--test-timeout=${ONE_TEST_MS_MAX}`,
       '--test-reporter=spec',
@@ -59,13 +63,15 @@ try {
       environment: {
         [TEST_SERVER_VARIABLE]: server.connectionString,
         [RSA_KEYS_VARIABLE]: generateRsaKeys(),
+        [COSTS_VARIABLE]: costs,
         NODE_COMPILE_CACHE: compiled,
       },
     },
   );
 } finally {
+  process.stdout.write(`\n${await describeCosts(costs, childrenMs(server.pid))}\n`);
   await server.stop();
-  await rm(compiled, { recursive: true });
+  await Promise.all([compiled, costs].map((directory) => rm(directory, { recursive: true })));
 }
 
 async function step(

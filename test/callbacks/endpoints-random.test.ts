@@ -8,7 +8,7 @@ import { chooseSeed, DELIVERIES, ENDPOINTS, EVENTS, feedSuccesses, register } fr
 
 /** No request to the operations on callbacks and events causes an internal error. FC_SEED repeats a run. */
 
-const REQUESTS = 3_000;
+const REQUESTS = 1_500;
 const AT_ONCE = 50;
 
 let service: TestService;

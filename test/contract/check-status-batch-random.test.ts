@@ -14,7 +14,7 @@ import { createFastClient, type FastClient } from './fast-client.ts';
  * FC_SEED repeats a run, and RANDOM_REQUESTS is the number of requests.
  */
 
-const REQUESTS = randomRequests(2_000);
+const REQUESTS = randomRequests(1_000);
 const AT_ONCE = 100;
 
 /** What each known ID of alpha finds. */

@@ -68,6 +68,8 @@ const json = fc.oneof(
     bank_code: fc.constantFrom('GOPAY', 'ovo', 'BIFAST', 'BI-FAST'),
     account_number: fc.oneof(mobileNumber, emailAddress, accountNumber),
   }),
+  // A number that e-wallets and aliases have: few random ones are valid.
+  fc.record({ bank_code: fc.constantFrom('GOPAY', 'ovo', 'BIFAST'), account_number: fc.constant('081234567890') }),
   fc.record({ bank_code: field, account_number: field, x: fc.jsonValue() }, { requiredKeys: [] }),
   fc.jsonValue(),
 );

@@ -12,7 +12,7 @@ import { startWalletAndAliasRails } from './wallet-and-alias-rails.ts';
 
 /** docs/contract.md 2.1 and 7.1: any input is answered in the envelope and never with a 500. FC_SEED repeats a run. */
 
-const REQUESTS = numberOfRequests(20_000);
+const REQUESTS = numberOfRequests(8_000);
 const AT_ONCE = 100;
 
 let service: TestService;
@@ -73,7 +73,7 @@ test(`${REQUESTS} random requests: no INTERNAL_ERROR, every answer in the envelo
   const property = fc.asyncProperty(batches, async (batch) => {
     await Promise.all(batch.map((request) => assertValidAnswer(request)));
   });
-  // It takes 30 s on two idle cores. The time limit is for shrinking: a failure must be reported, not minimized
+  // It takes 8 s on two idle cores. The time limit is for shrinking: a failure must be reported, not minimized
   // endlessly.
   await fc.assert(property, {
     seed,

@@ -20,8 +20,8 @@ import { processorTimeMs, sampleMemory } from './process-usage.ts';
 
 /** A feed that is far longer than a batch, to a service in its own process. */
 
-const MANY = 100_000;
-const MANY_WITHIN_MS = 20_000;
+const MANY = 70_000;
+const MANY_WITHIN_MS = 14_000;
 /** The number of processor cores that the service and its PostgreSQL can use. */
 const CORES = 2;
 /**

@@ -24,6 +24,7 @@ export const GENEROUS_TIMEOUTS = {
 
 export interface TestServer {
   readonly connectionString: string;
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
@@ -34,6 +35,7 @@ export async function startTestServer(): Promise<TestServer> {
   await migrateTemplate(connectionTo(server.connectionString, 'template1'));
   return {
     connectionString: server.connectionString,
+    pid: server.pid,
     async stop() {
       await server.stop();
       await rm(directory, { recursive: true, force: true });
@@ -70,8 +72,7 @@ async function createFrom(template: string): Promise<TestDatabase> {
   const own = shared === undefined ? await startTestServer() : null;
   const server = shared ?? own?.connectionString ?? '';
   const name = `test_${randomBytes(6).toString('hex')}`;
-  // Copying files takes a third of the processor time of the default, which writes each page to the write-ahead log.
-  await administer(server, `create database ${name} template ${template} strategy file_copy`);
+  await copyFiles(server, `create database ${name} template ${template} strategy file_copy`);
   return {
     connection: connectionTo(server, name),
     async drop() {
@@ -108,13 +109,21 @@ export async function copyTestDatabase({ connection: { connectionString = '' } }
   };
 }
 
+/**
+ * Cloning files in the kernel takes less than half of the processor time of copying them, and of PostgreSQL's default,
+ * which writes each page to the write-ahead log. Some file systems cannot.
+ */
+async function copyFiles(server: string, sql: string): Promise<void> {
+  await administer(server, sql, { options: '-c file_copy_method=clone' }).catch(() => administer(server, sql));
+}
+
 const connectionTo = (server: string, database: string): pg.ClientConfig => ({
   connectionString: server.replace('/tiba?', `/${database}?`),
   ...GENEROUS_TIMEOUTS,
 });
 
-async function administer(connectionString: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString });
+async function administer(connectionString: string, sql: string, settings: pg.ClientConfig = {}): Promise<void> {
+  const client = new pg.Client({ connectionString, ...settings });
   await client.connect();
   try {
     await client.query(sql);
