@@ -12,28 +12,26 @@ export const jakartaDayStartMs = (day: number): number => day * DAY_MS - JAKARTA
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 const FOUR_DIGIT_YEAR = /^(?!0000)\d{4}-/;
 
+/** A time as it is written here; of those in February, the first 28 days. */
+const CANONICAL = new RegExp(
+  String.raw`^(?!0000)\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)` +
+    String.raw`|02-(?:0[1-9]|1\d|2[0-8]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$`,
+);
+
 /** RFC 3339 in, ISO 8601 UTC with milliseconds out. Finer fractions are truncated. null for anything else. */
 export function parseInstant(text: string): string | null {
+  // Nearly every core sends this form, which stays the same. Temporal costs far more, and reads every other form.
+  if (CANONICAL.test(text)) return text;
   const utc = RFC_3339.test(text) ? toUtc(text) : null;
   // The zone can move the first and the last day out of the years that ISO 8601 and PostgreSQL write with four digits.
   return utc !== null && FOUR_DIGIT_YEAR.test(utc) ? utc : null;
 }
 
-/** The form in which times are written here. */
-const CANONICAL_LENGTH = '2026-11-21T00:00:00.000Z'.length;
-
 function toUtc(text: string): string | null {
-  // A canonical time is the same afterwards. This costs less than Temporal, which reads every other form.
-  if (text.length === CANONICAL_LENGTH && isCanonical(text)) return text;
   try {
     // Temporal throws for days that do not exist; Date would move them into the next month.
     return new Date(Temporal.Instant.from(text).epochMilliseconds).toISOString();
   } catch {
     return null;
   }
-}
-
-function isCanonical(text: string): boolean {
-  const ms = Date.parse(text);
-  return !Number.isNaN(ms) && new Date(ms).toISOString() === text;
 }
