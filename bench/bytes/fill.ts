@@ -55,7 +55,7 @@ export async function addClients(database: Database): Promise<EndpointKey[]> {
   for (let index = 0; index < CLIENTS; index += 1) {
     const clientId = clientIdOf(index);
     await insertClient(database, { clientId, name: clientId, secretHash: randomBytes(32), scopes: [] });
-    const key = { clientId, endpointId: `ep_${randomBytes(12).toString('hex')}` };
+    const key = { clientId, endpointId: `ep_${randomBytes(10).toString('hex')}` };
     const fields = { url: 'https://client.example/callbacks', kinds: ['disbursement.succeeded'] };
     await insertEndpoint(database, { ...key, ...fields, secretSealed: randomBytes(64) }, 1);
     endpoints.push(key);

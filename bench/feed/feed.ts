@@ -36,7 +36,6 @@ interface Side {
   readonly code: Code;
   readonly connectionString: string;
   readonly database: Database;
-  readonly backendPid: number;
   readonly costs: Record<FedStatus, Cost[]>;
 }
 
@@ -81,16 +80,14 @@ async function openSide(
   const database = code.openDatabase(connectionString);
   closers.defer(() => database.close());
   await addClients(database);
-  const [row] = await database.query<{ pid: number }>('select pg_backend_pid() as pid');
-  if (row === undefined) throw new Error('PostgreSQL did not tell its process');
-  return { title, code, connectionString, database, backendPid: row.pid, costs: { PROCESS: [], SUCCESS: [] } };
+  return { title, code, connectionString, database, costs: { PROCESS: [], SUCCESS: [] } };
 }
 
 /** Lines that are passed on together, as a socket does. */
 const LINES_PER_CHUNK = 200;
 
 async function feedLines(
-  { code, database, backendPid }: Side,
+  { code, database }: Side,
   { from, lines, status }: { readonly from: number; readonly lines: number; readonly status: FedStatus },
 ): Promise<Cost> {
   const chunks: Buffer[] = [];
@@ -100,6 +97,9 @@ async function feedLines(
     chunks.push(Buffer.from(`${messages.join('\n')}\n`));
   }
   const run = code.openFeed(database);
+  // The pool closes a connection that is idle for long.
+  const [backend] = await database.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const backendPid = backend?.pid ?? Number.NaN;
   const databaseBefore = await cpuMicroseconds(backendPid);
   const serverBefore = process.cpuUsage();
   await run.readNdjson(
@@ -136,8 +136,6 @@ async function openCopy(context: BenchContext, closers: AsyncDisposableStack, ow
   const database = own.code.openDatabase(connectionString);
   await addClients(database);
   await database.close();
-  // The endpoints of the rows are those of the other database.
-  await target.query('alter table tiba.callback_outbox drop constraint callback_outbox_endpoint_fkey');
   const { rows } = await target.query<{ pid: number; directory: string }>(
     // PostgreSQL may run as another user, which can write there only.
     "select pg_backend_pid() as pid, current_setting('data_directory') as directory",

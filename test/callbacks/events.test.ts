@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { EVENT_KINDS } from '../../apps/server/src/domain/event.ts';
 import { assertError } from '../contract/assertions.ts';
 import { type Answer, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { call, dataOf, EVENTS, feedSuccesses } from './endpoints-harness.ts';
@@ -180,4 +181,9 @@ test('each kind of event has the version that it created', async () => {
       ['disbursement.reversed', 4, 'SUCCESS'],
     ],
   );
+});
+
+test('PostgreSQL knows each kind of event', async () => {
+  const sql = 'select enum_range(null::tiba.event_kind)::text[] as kinds';
+  assert.deepEqual(await service.app.database.query(sql), [{ kinds: [...EVENT_KINDS] }]);
 });

@@ -163,7 +163,7 @@ suite('the rehearsal of the production guide', { skip: missing }, () => {
     assert.match(callbacks ?? '', /^tiba_callback_oldest_due_seconds 0$/m);
     assert.match(updates ?? '', /core +\| inserted[^]*rail:simulated +\| advanced/);
     assert.match(checks ?? '', /"client_id":"shop-one"/);
-    assert.match(disk ?? '', /transactions [^]*slot_name/);
+    assert.match(disk ?? '', /transactions_final [^]*slot_name/);
     assert.equal(answers.length, 6);
   });
 

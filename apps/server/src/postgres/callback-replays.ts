@@ -171,7 +171,7 @@ with remaining as (
     left join tiba.callback_outbox d
       on d.client_id = $1 and d.endpoint_id = $2 and d.sequence = v.sequence
    ${JOIN_ATTEMPTS}
-   where (d.state is not null or a.delivered or v.kind = any (e.kinds))
+   where (d.state is not null or a.delivered or v.kind::text = any (e.kinds))
      and ($6::text is null or coalesce(d.state, case when a.delivered then 'delivered' end, 'missing') = $6)
 ), replayed as (
   insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at, attempts, attempts_before)

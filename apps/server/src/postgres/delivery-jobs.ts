@@ -16,11 +16,15 @@ export const DELIVERY_TASK = 'deliver_callbacks';
  * look at. When a job of the client is already waiting, its list grows (graphile-worker joins arrays).
  */
 export const selectDeliveryJobs = (endpoints: string): string =>
-  `select graphile_worker.add_job('${DELIVERY_TASK}',
-                                  json_agg(json_build_object('client_id', client_id, 'endpoint_id', endpoint_id)),
-                                  job_key => 'due ' || client_id)
-     from ${endpoints}
-    group by client_id order by client_id`;
+  `select from (
+     select array_agg(('${DELIVERY_TASK}', payload, null, null, null, 'due ' || client_id, null, null)
+                        ::graphile_worker.job_spec order by client_id) as specs
+       from (select client_id,
+                    json_agg(json_build_object('client_id', client_id, 'endpoint_id', endpoint_id)) as payload
+               from ${endpoints} group by client_id) as jobs
+     having count(*) > 0) as added
+    -- One call for all of them: each costs half a millisecond.
+    cross join lateral graphile_worker.add_jobs(added.specs)`;
 
 export async function addDeliveryJob(query: Query, { clientId, endpointId }: EndpointKey): Promise<void> {
   await query(selectDeliveryJobs('(values ($1::text, $2::text)) as due (client_id, endpoint_id)'), [

@@ -26,7 +26,8 @@ export interface Event extends NewEvent {
   readonly sequence: number;
 }
 
-const COLUMNS = ['client_id', 'subject_id', 'version', 'kind', 'occurred_at', 'data'] as const;
+/** `later`: how many events of its client come after it in the same call. */
+const COLUMNS = ['client_id', 'subject_id', 'version', 'kind', 'occurred_at', 'data', 'later'] as const;
 
 /**
  * Numbers each event in its client's sequence, and adds deliveries and jobs for the endpoints that want it. The
@@ -35,20 +36,27 @@ const COLUMNS = ['client_id', 'subject_id', 'version', 'kind', 'occurred_at', 'd
  */
 export async function insertEvents(query: Query, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
-  const rows = events.map((each) => ({
-    client_id: each.clientId,
-    subject_id: each.subjectId,
-    version: String(each.version),
-    kind: each.kind,
-    occurred_at: each.occurredAt,
-    data: each.data,
-  }));
+  const rows: Record<(typeof COLUMNS)[number], string | null>[] = [];
+  // Client by client: the rows of one client are then side by side in the indexes.
+  for (const own of Map.groupBy(events, ({ clientId }) => clientId).values()) {
+    for (const [index, each] of own.entries()) {
+      rows.push({
+        client_id: each.clientId,
+        subject_id: each.subjectId,
+        version: String(each.version),
+        kind: each.kind,
+        occurred_at: each.occurredAt,
+        data: each.data,
+        later: String(own.length - 1 - index),
+      });
+    }
+  }
   await query(INSERT_SQL, toColumnParameters(COLUMNS, rows), 'insert-events');
 }
 
 const INSERT_SQL = `
 with input as (
-  select * from ${tableFromParameters(COLUMNS, 'position')}
+  select * from ${tableFromParameters(COLUMNS)}
 ), numbered as (
   insert into tiba.event_sequences as counts (client_id, last_sequence)
   -- In key order, so that concurrent transactions with the same clients cannot deadlock.
@@ -57,17 +65,15 @@ with input as (
   returning client_id, last_sequence
 ), inserted_events as (
   insert into tiba.events (client_id, sequence, subject_id, version, kind, occurred_at, data)
-  select client_id,
-         last_sequence - count(*) over (partition by client_id)
-           + row_number() over (partition by client_id order by position),
-         subject_id, version::int, kind, occurred_at::timestamptz, nullif(data, '')
+  select client_id, last_sequence - later::int, subject_id, version::int, kind::tiba.event_kind,
+         occurred_at::timestamptz, nullif(data, '')
     from input join numbered using (client_id)
   returning client_id, sequence, kind
 ), inserted_deliveries as (
   insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
   select client_id, endpoint_id, sequence, now()
     from inserted_events v join tiba.callback_endpoints e using (client_id)
-   where e.disabled_at is null and v.kind = any (e.kinds)
+   where e.disabled_at is null and v.kind::text = any (e.kinds)
   returning client_id, endpoint_id
 )
 ${selectDeliveryJobs('(select distinct client_id, endpoint_id from inserted_deliveries) as due')}`;

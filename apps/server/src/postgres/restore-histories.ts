@@ -166,7 +166,8 @@ function toEventRows({ transaction, events }: TransactionHistory, shown: string)
 async function insertEvents(query: Query, clientId: string, events: readonly EventRow[]): Promise<void> {
   await query(
     `insert into tiba.events (client_id, subject_id, sequence, version, kind, occurred_at, data)
-     select $1, k.* from unnest($2::text[], $3::bigint[], $4::int[], $5::text[], $6::timestamptz[], $7::text[]) as k
+     select $1, k.* from unnest($2::text[], $3::bigint[], $4::int[], $5::tiba.event_kind[], $6::timestamptz[],
+                                    $7::text[]) as k
      on conflict do nothing`,
     [
       clientId,
