@@ -61,7 +61,10 @@ suite('tiba status', () => {
   });
 
   test('many, also from standard input: in their order, a wrong ID does not spoil the others, the worst decides', async () => {
-    const { code, stdout, stderr } = await cli.run(['status', 'INV/3', '-', '--json'], 'INV/2\r\nNONE\n\nINV/1\n');
+    const { code, stdout, stderr } = await cli.run(
+      ['status', 'INV/3', '-', '--json'],
+      '\uFEFFINV/2\r\nNONE\n\nINV/1\n',
+    );
     assert.equal(code, 1);
     const found = documentsOf({ stdout });
     assert.deepEqual(

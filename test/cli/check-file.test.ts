@@ -8,6 +8,7 @@ import { buffer } from 'node:stream/consumers';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
+import { eventually } from '../support/eventually.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { type Cli, createCli, loginOf } from './cli-process.ts';
 
@@ -192,26 +193,31 @@ test('the file to check is never replaced, by whatever name; --start-over keeps 
   assert.equal(await validations(), before);
 });
 
-test('after Ctrl-C the same command goes on with the same validation', async () => {
-  const content = `bank,account\n${Array.from({ length: 40 }, (_, row) => `BRI,77${String(row).padStart(6, '0')}`).join('\n')}\nBRI,77770504\n`;
+test('after Ctrl-C the same command goes on with the same validation', async (context) => {
+  const rows = Array.from({ length: 40 }, (_, row) => `BRI,77${String(row).padStart(6, '0')}`);
   const before = await validations();
-  const folder = await mkdtemp(path.join(cli.home, 'files-'));
-  const [input, output] = [path.join(folder, 'in.csv'), path.join(folder, 'out.csv')];
-  await writeFile(input, content);
-  const running = cli.start(['check-file', input, '-o', output]);
-  // The last account has no answer for seconds, so the check is under way.
-  await running.untilNoted('41 rows');
+  // The service accepts the file, and no progress and no result leaves it: the check is under way for certain.
+  const held = Promise.withResolvers<void>();
+  const { url } = await startProxy(context, { progress: held.promise });
+  const own = await createCli({ ...loginOf(service), TIBA_URL: url });
+  context.after(() => own.remove());
+  const output = path.join(own.home, 'out.csv');
+  await writeFile(path.join(own.home, 'in.csv'), `bank,account\n${rows.join('\n')}\n`);
+  const running = own.start(['check-file', 'in.csv', '-o', 'out.csv']);
+  await eventually('the service has the file', async () => (await validations()) === before + 1);
   const { code, stderr } = await running.end('SIGINT');
   assert.equal(code, 130, stderr);
   assert.equal(existsSync(output), false);
-  const again = await cli.run(['check-file', input, '-o', output, '--json']);
-  assert.equal(again.code, 5, again.stderr);
-  assert.deepEqual(JSON.parse(again.stdout).results, { valid: 40, invalid: 0, unknown: 1, rejected: 0 });
+  held.resolve();
+  const again = await own.run(['check-file', 'in.csv', '-o', 'out.csv', '--json']);
+  assert.equal(again.code, 0, again.stderr);
+  assert.equal(JSON.parse(again.stdout).resumed, true);
+  assert.deepEqual(JSON.parse(again.stdout).results, { valid: 40, invalid: 0, unknown: 0, rejected: 0 });
   assert.equal(await validations(), before + 1);
 });
 
 test('what a proxy refuses as too large is halved; what is answered 503 is sent again', async (context) => {
-  const { url, requests } = await startProxy(context, 1_500);
+  const { url, requests } = await startProxy(context, { bytesMax: 1_500, refusals: 1 });
   const small = await createCli({ ...loginOf(service), TIBA_URL: url });
   context.after(() => small.remove());
   const rows = Array.from({ length: 40 }, (_, row) => `BCA,88000000${String(row).padStart(2, '0')}`);
@@ -235,13 +241,22 @@ interface Upload {
   readonly key: string;
 }
 
-/** Refuses uploads over `bytesMax` with a page of its own, and answers 503 to the first one that is not. */
+interface ProxyOptions {
+  /** Refuses larger uploads with a page of its own. */
+  readonly bytesMax?: number;
+  /** Answers 503 to as many uploads, before it passes one on. */
+  readonly refusals?: number;
+  /** Of account validations, passes on nothing but uploads before this. */
+  readonly progress?: Promise<void>;
+}
+
+/** A proxy in front of the service. */
 async function startProxy(
   context: TestContext,
-  bytesMax: number,
+  { bytesMax = Number.POSITIVE_INFINITY, refusals = 0, progress = Promise.resolve() }: ProxyOptions,
 ): Promise<{ readonly url: string; readonly requests: Upload[] }> {
   const requests: Upload[] = [];
-  let refusals = 1;
+  let refusalsLeft = refusals;
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = 'GET', url = '' } = request;
     const body = await buffer(request);
@@ -254,11 +269,12 @@ async function startProxy(
       response.writeHead(note(413), { 'content-type': 'text/html' }).end('<h1>413 Request Entity Too Large</h1>');
       return;
     }
-    if (isUpload && refusals > 0) {
-      refusals -= 1;
+    if (isUpload && refusalsLeft > 0) {
+      refusalsLeft -= 1;
       response.writeHead(note(503), { 'retry-after': '0' }).end('{"success":false,"error_code":"SERVICE_UNAVAILABLE"}');
       return;
     }
+    if (url.startsWith('/api/v1/account-validations') && !isUpload) await progress;
     const headers = new Headers(request.headers as Record<string, string>);
     for (const name of ['host', 'connection', 'content-length', 'transfer-encoding', 'expect']) headers.delete(name);
     const answer = await fetch(service.url + url, { method, headers, ...(method === 'GET' ? {} : { body }) });

@@ -56,7 +56,7 @@ suite('a login', () => {
   });
 
   test('several: the last one is current, --profile and --use choose another, secrets are not printed', async () => {
-    await cli.run(loginArguments('second'), service.alpha.clientSecret);
+    await cli.run(loginArguments('second'), `\uFEFF${service.alpha.clientSecret}\r\n`);
     const listed = await cli.run(['profiles', '--json']);
     assert.deepEqual(
       documentsOf(listed).map(({ profile, current }) => [profile, current].join(' ')),
@@ -70,6 +70,19 @@ suite('a login', () => {
     assert.match(unknown.stderr, /there is no profile none\nThere are: main, second/);
   });
 
+  test('is chosen by TIBA_PROFILE too, and --profile comes before it', async () => {
+    const { HOME, XDG_CONFIG_HOME } = cli.environment;
+    const other = await createCli({ HOME: HOME ?? '', XDG_CONFIG_HOME: XDG_CONFIG_HOME ?? '', TIBA_PROFILE: 'none' });
+    try {
+      const unknown = await other.run(['check', 'BCA', '1234567890']);
+      assert.equal(unknown.code, 4);
+      assert.match(unknown.stderr, /there is no profile none\nThere are: main, second/);
+      assert.equal((await other.run(['check', 'BCA', '1234567890', '--profile', 'second'])).code, 0);
+    } finally {
+      await other.remove();
+    }
+  });
+
   test('that other users can read is warned of', async () => {
     await chmod(profilesFile(), 0o644);
     const { code, stderr } = await cli.run(['check', 'BCA', '1234567890']);
@@ -81,7 +94,8 @@ suite('a login', () => {
   test('in the environment comes first; the secret may be in a file; a part of it is refused', async () => {
     const { TIBA_CLIENT_SECRET: secret = '', ...rest } = loginOf(service);
     const file = path.join(cli.home, 'secret');
-    await writeFile(file, `${secret}\n`);
+    // As Notepad saves it.
+    await writeFile(file, `\uFEFF${secret}\r\n`);
     const other = await createCli({ ...rest, TIBA_CLIENT_SECRET_FILE: file });
     const partial = await createCli({ TIBA_URL: service.url });
     try {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { CommandError } from './errors.ts';
+import { onlyLineOf } from './text-file.ts';
 
 /** What the program reads of its environment. Only this file reads it. */
 export interface Environment {
@@ -71,7 +72,7 @@ function readVariable(variables: Variables, name: string): string | null {
     throw new CommandError('usage', `${name} and ${name}_FILE are both set`, { advice: 'Set one of them.' });
   }
   try {
-    return readFileSync(file, 'utf8').replace(/\r?\n$/, '') || null;
+    return onlyLineOf(readFileSync(file, 'utf8')) || null;
   } catch (cause) {
     throw new CommandError('error', `the file of ${name}_FILE cannot be read: ${file}`, {
       advice: 'Correct the path, or the permissions of the file.',

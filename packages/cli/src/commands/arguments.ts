@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { CommandError } from '../errors.ts';
+import { withoutMark } from '../text-file.ts';
 
 /** Reads and checks what commands are given. */
 
@@ -54,7 +55,9 @@ export async function withStandardInput(values: readonly string[], stdin: NodeJS
   let text = '';
   stdin.setEncoding('utf8');
   for await (const chunk of stdin) text += String(chunk);
-  const lines = text.split('\n').map((line) => line.replace(/\r$/, ''));
+  const lines = withoutMark(text)
+    .split('\n')
+    .map((line) => line.replace(/\r$/, ''));
   const read = lines.filter((line) => line !== '');
   if (read.length === 0) {
     throw new CommandError('usage', 'standard input is empty', {

@@ -4,6 +4,7 @@ import { CommandError } from '../errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { plain } from '../output/style.ts';
 import type { Session, Start } from '../session.ts';
+import { onlyLineOf } from '../text-file.ts';
 import { examples } from './examples.ts';
 
 interface LoginOptions {
@@ -92,7 +93,7 @@ async function readSecret(stdin: NodeJS.ReadStream): Promise<string> {
   let text = '';
   stdin.setEncoding('utf8');
   for await (const chunk of stdin) text += String(chunk);
-  const secret = text.replace(/\r?\n$/, '');
+  const secret = onlyLineOf(text);
   if (secret !== '') return secret;
   throw new CommandError('usage', 'standard input has no secret', { advice: 'Pipe the secret into the command.' });
 }
