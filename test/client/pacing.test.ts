@@ -4,14 +4,13 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { untilAborted } from '../../packages/client/src/clock.ts';
 import { type TibaClient, TibaError } from '../../packages/client/src/index.ts';
 import { createPacer } from '../../packages/client/src/pacer.ts';
-import { eventually } from '../support/eventually.ts';
 import { startTestService, type TestClient, type TestService } from '../support/service.ts';
 import { type CountedFetch, clientOf, countFetch } from './test-client.ts';
 import { createVirtualClock } from './virtual-clock.ts';
 
 /**
  * The client keeps to the limits of the real service, whose limiter and the client run on one clock of the test.
- * `CHECKS=10000` is the long form.
+ * `CHECKS=10000` is the long form. With a service that is killed meanwhile: killed-service.test.ts.
  */
 
 const CHECKS = Number(process.env['CHECKS'] ?? 400);
@@ -134,27 +133,4 @@ test('a promise that settles while it is started leaves no listener on the signa
   assert.equal(await resolved, 'value');
   await assert.rejects(rejected, /failed/);
   assert.deepEqual(ended, []);
-});
-
-test('the service is stopped and started in the middle: every promise settles rightly', async () => {
-  const sent = countFetch();
-  const { port } = new URL(service.url);
-  const client = await addPaced('restarted', 1_000_000);
-  const tiba = clientOf(service, { fetch: sent.fetch, retriesMax: 20, random: () => 1 }, client);
-  const calls = checkMany(tiba, 400);
-  await eventually('it is under way', () => sent.requests.length > 100);
-  await service.app.close();
-  const again = await startTestService({
-    rails: [],
-    database: service.database,
-    settings: { port: Number(port) },
-  });
-  try {
-    const outcomes = await calls;
-    const counts = Object.groupBy(outcomes, (code) => code);
-    assert.deepEqual(Object.keys(counts), ['TRANSACTION_NOT_FOUND']);
-    assert.equal(outcomes.length, 400);
-  } finally {
-    await again.app.close();
-  }
 });

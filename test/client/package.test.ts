@@ -1,30 +1,23 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { startTestService, statusUpdate } from '../support/service.ts';
+import { COMMANDS, installPackedClient, README_OUTPUT, readmeEnvironment } from './packed-client.ts';
 
 /** The package as npm packs it, installed in an empty project, used as its README says. */
 
-const PACKAGE = fileURLToPath(new URL('../../packages/client/', import.meta.url));
-const NPM = fileURLToPath(new URL('../../node_modules/.bin/', import.meta.url));
 const run = promisify(execFile);
 
 let project: string;
 before(async () => {
   project = await mkdtemp(path.join(tmpdir(), 'tiba-client-'));
-  const installed = path.join(project, 'node_modules/@tiba/client');
-  await mkdir(installed, { recursive: true });
-  const PATH = `${NPM}${path.delimiter}${process.env['PATH'] ?? ''}`;
-  await run('npm', ['pack', '--pack-destination', project], { cwd: PACKAGE, env: { ...process.env, PATH } });
-  await run('tar', ['-xzf', path.join(project, 'tiba-client-0.1.0.tgz'), '-C', installed, '--strip-components=1']);
-  await writeFile(path.join(project, 'package.json'), '{ "type": "module" }');
+  await installPackedClient(project);
 });
 after(() => rm(project, { recursive: true, force: true }));
 
@@ -73,37 +66,16 @@ export { fetchCallbackHandler, signCallback, verifyCallback };
 `,
     );
     const strict = ['--strict', '--module', 'nodenext', '--target', 'es2023', '--lib', 'es2023,dom', '--types', ''];
-    await run(path.join(NPM, 'tsc'), ['--noEmit', ...strict, 'strict.ts'], { cwd: project });
+    await run(path.join(COMMANDS, 'tsc'), ['--noEmit', ...strict, 'strict.ts'], { cwd: project });
   });
 
   test('does what its README shows: every example runs, against the real service', async () => {
     const service = await startTestService();
     try {
       await service.feed(statusUpdate({ status: 'SUCCESS', processed_at: '2026-11-21T04:32:31.402Z' }));
-      const readme = await readFile(path.join(project, 'node_modules/@tiba/client/README.md'), 'utf8');
-      const examples = [...readme.matchAll(/```js\n([^]*?)```/g)].map(([, code = '']) => code);
-      assert.equal(examples.length, 7);
-      await writeFile(path.join(project, 'readme.js'), examples.join('\n'));
-      const { stdout } = await run(process.execPath, ['readme.js'], {
-        cwd: project,
-        env: {
-          TIBA_URL: service.url,
-          TIBA_CLIENT_ID: service.alpha.clientId,
-          TIBA_CLIENT_SECRET: service.alpha.clientSecret,
-        },
-      });
-      assert.deepEqual(stdout.trim().split('\n'), [
-        'ACTIVE KARTIKA PRASETYO',
-        'SUCCESS 150000.00 null',
-        '9007199254740993.02',
-        'unknown here true',
-        'row 1 ACTIVE',
-        'Bank Central Asia 200 true',
-        '1 disbursement.succeeded',
-        'enough for an example',
-        'evt_TB2026112100000001_2 disbursement.succeeded',
-        '204',
-      ]);
+      const env = readmeEnvironment(service);
+      const { stdout } = await run(process.execPath, ['readme.js'], { cwd: project, env });
+      assert.deepEqual(stdout.trim().split('\n'), README_OUTPUT);
     } finally {
       await service.close();
     }
