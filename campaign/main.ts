@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { Interrupted, onInterruption } from '../bench/interruption.ts';
 import { image } from './image.ts';
+import { languages } from './languages.ts';
 import { migrationBehindReader } from './migration-behind-reader.ts';
 import { type Options, OptionsError, readOptions } from './options.ts';
 import { overload } from './overload.ts';
@@ -9,7 +10,9 @@ import { patroni } from './patroni.ts';
 import { pipelining } from './pipelining.ts';
 import { random } from './random.ts';
 import { rollingRestart } from './rolling-restart.ts';
+import { runtimes } from './runtimes.ts';
 import { sharedLimits } from './shared-limits.ts';
+import { terminal } from './terminal.ts';
 import { unwritableLog } from './unwritable-log.ts';
 
 /**
@@ -28,6 +31,9 @@ const PARTS: Readonly<Record<string, Part>> = {
   'migration-behind-reader': migrationBehindReader,
   patroni,
   image,
+  languages,
+  runtimes,
+  terminal,
 };
 
 const USAGE = `npm run campaign -- [part] [options]
