@@ -1,5 +1,7 @@
 import { startFindingsExchange } from '../bank-availability/findings-exchange.ts';
+import { startHourlyCounts } from '../bank-availability/hourly-counts.ts';
 import { startAvailabilityPublisher } from '../bank-availability/publisher.ts';
+import { deleteBankHistory, findOldestBankHour } from '../postgres/bank-hours.ts';
 import { type DailyInquiries, startDailyInquiries } from '../postgres/daily-inquiries.ts';
 import {
   type AccountInquiries,
@@ -10,6 +12,7 @@ import type { Rail } from '../rails/rail.ts';
 import type { RailOptions } from '../rails/resilience/guards.ts';
 import type { AppContext } from './app-context.ts';
 import type { PostgresServices } from './postgres.ts';
+import { openRetention } from './retention.ts';
 import type { SharedLimits } from './shared-limits.ts';
 
 /** Account inquiries, and the way to other rails while they go on. */
@@ -56,10 +59,35 @@ export async function openAccountInquiries(
     sharing: { liveProcesses, quota: sharedLimits.quota },
     ...options.inquiries,
   });
+  openBankHistory(context, postgres, inquiries);
   return {
     inquiries,
     replaceRails: async (rails, agreed) => inquiries.replaceRails(rails, await withDays(agreed)),
   };
+}
+
+/** For operators, who are asked which bank was down last week. */
+const BANK_HISTORY_DAYS = 90;
+const BANK_HISTORY_BATCH = 1_000;
+
+/** Stores how banks answered hour by hour. It closes after what causes inquiries, so that none is missing. */
+function openBankHistory(
+  context: AppContext,
+  { database, processes: { processId }, now }: PostgresServices,
+  inquiries: AccountInquiries,
+): void {
+  const { logging, bankAvailability } = context.options;
+  const { log } = logging;
+  const intervalMs = bankAvailability?.storeIntervalMs;
+  const hourlyCounts = startHourlyCounts({ database, processId, inquiries, now, log, intervalMs });
+  context.onClose('hourly counts of account inquiries', hourlyCounts.close);
+  openRetention(context, {
+    database,
+    records: 'bank_hours',
+    days: BANK_HISTORY_DAYS,
+    deleteBatch: (before) => deleteBankHistory(database, before, BANK_HISTORY_BATCH),
+    findOldest: () => findOldestBankHour(database),
+  });
 }
 
 const hasDailyQuota = ({ limitsByRail }: AgreedOptions): boolean =>

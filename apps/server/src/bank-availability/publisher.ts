@@ -40,6 +40,8 @@ export interface AvailabilityTimes {
   readonly intervalMs: number;
   /** How long a status must last to be published. */
   readonly stableMs: number;
+  /** Between two times at which counts of inquiries are stored (hourly-counts.ts). */
+  readonly storeIntervalMs?: number;
 }
 
 const INTERVAL_MS = 1_000;

@@ -37,14 +37,19 @@ export async function changeBankAvailability(
   { bic, status, ageMs }: BankAvailability,
 ): Promise<boolean> {
   const changed = await database.query(
-    `insert into tiba.bank_availability as stored (bic, status, since, version)
-     values ($1, $2, now() - $3 * interval '1 millisecond', ${VERSION_FLOOR} + 1)
-     on conflict (bic) do update
-        set status = excluded.status, version = stored.version + 1, since = excluded.since,
-            notified_up_to_client_id = excluded.notified_up_to_client_id
-      where stored.status <> excluded.status and stored.since < excluded.since
-        and stored.notified_up_to_client_id is null
-     returning bic`,
+    `with changed as (
+       insert into tiba.bank_availability as stored (bic, status, since, version)
+       values ($1, $2, now() - $3 * interval '1 millisecond', ${VERSION_FLOOR} + 1)
+       on conflict (bic) do update
+          set status = excluded.status, version = stored.version + 1, since = excluded.since,
+              notified_up_to_client_id = excluded.notified_up_to_client_id
+        where stored.status <> excluded.status and stored.since < excluded.since
+          and stored.notified_up_to_client_id is null
+       returning bic, since, status
+     ), recorded as (
+       insert into tiba.bank_status_changes (bic, since, status) select bic, since, status from changed
+     )
+     select bic from changed`,
     [bic, status, ageMs],
   );
   return changed.length > 0;

@@ -13,6 +13,7 @@ import {
   type Route,
 } from './resilience/guards.ts';
 import { createHedge } from './resilience/hedge.ts';
+import type { BankCount } from './resilience/inquiry-counts.ts';
 
 export interface AccountInquiries {
   /** Uses these rails from now on (`Guards.replaceRails`). Inquiries in flight end where they began. */
@@ -37,6 +38,8 @@ export interface AccountInquiries {
   findings(): readonly BankFinding[];
   /** Takes all that the other processes have found. Call it again while there is something. */
   learn(others: readonly BankFinding[]): void;
+  /** How inquiries ended since the last call, by bank, rail and outcome. */
+  takeCounts(): readonly BankCount[];
 }
 
 export interface AccountInquiriesOptions extends GuardOptions {
@@ -75,6 +78,7 @@ export function createAccountInquiries(
     snapshot: () => guards.snapshot(clock()),
     findings: () => guards.findings(clock()),
     learn: (others) => guards.learn(others, clock()),
+    takeCounts: guards.takeCounts,
     isClosedTo(bank, clientId) {
       const nowMs = clock();
       const { rails } = guards.routeTo(bank);

@@ -16,7 +16,7 @@ const object = (title: string, properties: TProperties) =>
 
 const clientId = text('The client.', 'shop-one');
 const transactionId = text('The transaction.', 'TB2026112100000001');
-const bankNames = {
+export const bankNames = {
   bank_code: text('Clearing code.', '002'),
   bic: nullable(text('ISO 9362.', 'BRINIDJA'), 'null for an e-wallet.'),
   bank_name: text('Full bank name.', 'Bank Rakyat Indonesia (Persero)'),

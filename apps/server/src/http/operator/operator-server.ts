@@ -22,6 +22,7 @@ import { createServer, type ListenerOptions } from '../server.ts';
 import { searchAccountChecks } from './account-checks.ts';
 import { listAccountValidations } from './account-validations.ts';
 import { listAudit } from './audit.ts';
+import { readBankAvailability } from './bank-availability.ts';
 import { listUndeliveredCallbacks } from './callback-deliveries.ts';
 import { listCallbackEndpoints } from './callback-endpoints.ts';
 import { operatorClients } from './clients.ts';
@@ -115,6 +116,7 @@ export async function createOperatorServer(given: OperatorServerDependencies): P
   searchAccountChecks(app, dependencies);
   listRestrictedClients(app, authorize, dependencies.enumerationGuard);
   listRails(app, authorize, dependencies.inquiries);
+  readBankAvailability(app, dependencies);
   listLiveProcesses(app, authorize, database, dependencies.processId);
   ownSession(app, { database, sessions: people.sessions, browserSessions, cookie, fourEyes: people.fourEyes.kinds });
   proposals(app, { ...dependencies, fourEyes, requireRole: browserSessions.requireRole });

@@ -695,6 +695,36 @@ create table tiba.bank_availability (
   constraint bank_availability_status_known check (status in ('UP', 'DOWN'))
 );
 
+-- Each change of it, so that operators see for how long a bank was DOWN. A bank without a row was always UP.
+create table tiba.bank_status_changes (
+  bic text collate "C" not null,
+  since timestamptz not null,
+  status text not null,
+  constraint bank_status_changes_pkey primary key (bic, since),
+  constraint bank_status_changes_status_known check (status in ('UP', 'DOWN'))
+);
+
+-- How the account inquiries of an hour ended, of all processes together.
+create table tiba.bank_hours (
+  hour timestamptz not null,
+  bic text collate "C" not null,
+  -- `verdict`, or why there was none.
+  outcome text collate "C" not null,
+  inquiries bigint not null,
+  -- How many took how long, by bucket (rails/resilience/inquiry-counts.ts); empty where that is not counted.
+  durations integer[] not null,
+  constraint bank_hours_pkey primary key (hour, bic, outcome)
+) with (fillfactor = 70);
+
+-- The last counts of each process that are in bank_hours. A process that does not learn whether they were stored sends
+-- them again, with the same number.
+create table tiba.bank_hour_batches (
+  process_id uuid not null,
+  batch bigint not null,
+  stored_at timestamptz not null default now(),
+  constraint bank_hour_batches_pkey primary key (process_id)
+) with (fillfactor = 50);
+
 -- What processes have found about banks and others need to know: that a bank fails, or that it answers although it
 -- fails another process. The rows of a process end with it.
 create table tiba.bank_findings (

@@ -68,6 +68,7 @@ export function createAttempts(
     if (outcome === QUOTA_EXHAUSTED) {
       guarded.release(isProbe, inquiry, null, nowMs);
       metrics.inquiriesNotSent.inc({ rail, reason: 'quota_exhausted' });
+      guarded.counts.recordNotSent('quota_exhausted');
       return outcome;
     }
     if (outcome.kind === 'no_verdict' && cancelled.has(attempt)) {

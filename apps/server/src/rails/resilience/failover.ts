@@ -115,6 +115,7 @@ export function nextOpenRail(
     const reason = guarded.notSentReason(clientId, nowMs);
     if (reason === null) return index;
     metrics.inquiriesNotSent.inc({ rail: guarded.rail.name, reason });
+    guarded.counts.recordNotSent(reason);
   }
   return -1;
 }

@@ -1,6 +1,7 @@
 import type { AccountInquiry, ClientInquiry, InquiryOutcome, NotSentReason, Rail } from '../rail.ts';
 import type { BreakerOutcome } from './breaker-outcomes.ts';
 import { type BreakerListener, type BreakerState, createCircuitBreaker } from './circuit-breaker.ts';
+import type { InquiryCounts } from './inquiry-counts.ts';
 import { type ConnectionGuard, createBulkhead, createRetryBudget, type RetryBudget } from './limits.ts';
 import type { Quota } from './quota.ts';
 import {
@@ -18,6 +19,7 @@ import { createSharedFindings, type SharedFindings } from './shared-findings.ts'
 export interface GuardedRail extends Pick<SharedFindings, 'finding' | 'learn'> {
   readonly rail: Rail;
   readonly latencies: Latencies;
+  readonly counts: Pick<InquiryCounts, 'recordNotSent'>;
   /** Counts an inquiry in the shared quota before it is sent; null where there is none. False: it must not be sent. */
   readonly reserve: (() => Promise<boolean>) | null;
   readonly retryBudget: RetryBudget;
@@ -63,6 +65,7 @@ export interface GuardedRailDependencies {
   readonly protection: Protection;
   readonly wallMs: () => number;
   readonly listener: BreakerListener;
+  readonly counts: InquiryCounts;
 }
 
 /** A slot is free again as soon as a reply comes, and a healthy bank replies soon. */
@@ -71,7 +74,8 @@ const FULL_WAIT_MS = 1_000;
 const RETRIES_SAVED_MAX = 10;
 const HEDGES_SAVED_MAX = 10;
 
-export function createGuardedRail({ connection, protection, wallMs, listener }: GuardedRailDependencies): GuardedRail {
+export function createGuardedRail(dependencies: GuardedRailDependencies): GuardedRail {
+  const { connection, protection, wallMs, listener, counts } = dependencies;
   const { rail, quota } = connection;
   const slots = createSlots(connection, protection);
   const latencies = createLatencies();
@@ -92,6 +96,7 @@ export function createGuardedRail({ connection, protection, wallMs, listener }: 
     rail,
     reserve: connection.reserve,
     latencies,
+    counts,
     retryBudget: createRetryBudget(protection.retryOneIn, RETRIES_SAVED_MAX),
     hedgeBudget: createRetryBudget(protection.hedgeOneIn, HEDGES_SAVED_MAX),
     notSentReason(clientId, nowMs) {
@@ -102,12 +107,8 @@ export function createGuardedRail({ connection, protection, wallMs, listener }: 
     isSuspended: (clientId, nowMs) => breaker.suspendedMs(clientId, nowMs) > 0,
     waitMs: (clientId, nowMs) =>
       Math.max(breaker.waitMs(clientId, nowMs), slots.waitMs(clientId, nowMs), quotaWaitMs(quota, nowMs)),
-    spareCapacity(nowMs) {
-      if (breaker.waitMs(null, nowMs) > 0) return 0;
-      const capacity = Math.min(slots.spareCapacity(), quota?.spareCapacity(nowMs) ?? Number.POSITIVE_INFINITY);
-      // While the breaker is not closed, the probe is the only inquiry.
-      return breaker.state() === 'closed' ? capacity : Math.min(capacity, 1);
-    },
+    spareCapacity: (nowMs) =>
+      breaker.waitMs(null, nowMs) > 0 ? 0 : capacityIn(breaker.state(), slots.spareCapacity(), quota, nowMs),
     begin({ clientId }, nowMs) {
       slots.enter(clientId);
       quota?.take(nowMs);
@@ -115,6 +116,7 @@ export function createGuardedRail({ connection, protection, wallMs, listener }: 
     },
     end(isProbe, inquiry, outcome, tookMs, nowMs) {
       slots.leave(inquiry.clientId);
+      counts.record(outcome, tookMs);
       // The duration of a rejection says nothing about how long a verdict takes.
       if (outcome.kind === 'verdict' || outcome.reason === 'timeout') latencies.record(tookMs);
       const evidence = classifier.classify(outcome, inquiry, isProbe, nowMs - tookMs, nowMs);
@@ -161,6 +163,12 @@ function createSlots({ bulkhead: shared, slotsPerBank, liveProcesses }: Connecti
       shared?.leave(clientId);
     },
   };
+}
+
+/** While the breaker is not closed, the probe is the only inquiry. */
+function capacityIn(state: BreakerState, slots: number, quota: Quota | null, nowMs: number): number {
+  const capacity = Math.min(slots, quota?.spareCapacity(nowMs) ?? Number.POSITIVE_INFINITY);
+  return state === 'closed' ? capacity : Math.min(capacity, 1);
 }
 
 const quotaWaitMs = (quota: Quota | null, nowMs: number): number => (quota === null ? 0 : quota.waitMs(nowMs));

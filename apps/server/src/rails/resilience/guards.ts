@@ -4,6 +4,7 @@ import type { Rail } from '../rail.ts';
 import { type Routes, railsTo } from '../routes.ts';
 import type { BreakerListener, BreakerState } from './circuit-breaker.ts';
 import { createGuardedRail, type GuardedRail, type GuardedRailSnapshot } from './guarded-rail.ts';
+import { type BankCount, createBankCounts } from './inquiry-counts.ts';
 import { type ConnectionGuard, createConnectionGuard, NOT_SHARED, type Sharing } from './limits.ts';
 import type { DayCount } from './quota.ts';
 import { type BankLimits, NO_BANK_LIMITS, PROTECTION, type Protection } from './settings.ts';
@@ -75,6 +76,8 @@ export interface Guards {
   findings(nowMs: number): readonly BankFinding[];
   /** Takes all that the other processes have found. Call it again while there is something. */
   learn(others: readonly BankFinding[], nowMs: number): void;
+  /** How inquiries ended since the last call. */
+  takeCounts(): readonly BankCount[];
 }
 
 /** The values of the metric `tiba_breaker_state`. */
@@ -100,6 +103,7 @@ export function createGuards(
   let connections = connectionGuards(rails, options, options, []);
   let guardedBanks: GuardedBank[] = [];
   const routesByBic = new Map<string, Route>();
+  const counts = createBankCounts();
 
   function guard(connection: ConnectionGuard, bank: Bank): GuardedRail {
     const known = guardedBanks.find((each) => each.connection === connection && each.bank === bank);
@@ -114,7 +118,8 @@ export function createGuards(
       },
       onSuspended: (clientId, suspendedMs) => onClientSuspended?.({ ...names, clientId, suspendedMs }),
     };
-    const guarded = createGuardedRail({ connection, protection, wallMs: wallClock, listener });
+    const dependencies = { connection, protection, wallMs: wallClock, listener, counts: counts.of(bank) };
+    const guarded = createGuardedRail(dependencies);
     guardedBanks.push({ bank, connection, guarded });
     return guarded;
   }
@@ -152,6 +157,7 @@ export function createGuards(
       for (const { bank } of others) routeTo(bank);
       for (const each of guardedBanks) learn(each, others, nowMs);
     },
+    takeCounts: counts.take,
   };
 }
 
