@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, type TestContext, test } from 'node:test';
+import { claimDeliveries } from '../../apps/server/src/postgres/callback-deliveries.ts';
+import { replayDelivery } from '../../apps/server/src/postgres/callback-replays.ts';
+import { recordResults } from '../../apps/server/src/postgres/callback-results.ts';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
 import { eventually } from '../support/eventually.ts';
 import { neverRespond, respondWith } from '../support/http-receiver.ts';
@@ -79,6 +82,56 @@ test('an attempt that was in flight during a replay does not undo it', async (co
   assert.equal(delivery?.state, 'pending');
   const minutes = ((delivery?.next_attempt_at.getTime() ?? 0) - Date.now()) / 60_000;
   assert.ok(minutes > 50 && minutes < 61, `the replay's due time is kept: ${minutes} minutes`);
+  await disableAll();
+});
+
+/**
+ * Regression: the replay used the number of the attempt that was in flight again. Of two attempts with one number, only
+ * one was recorded, and a failure of the first one counted for the replay.
+ */
+test('a replay does not use the number of an attempt that was in flight when an earlier one succeeded', async () => {
+  const endpoint = await setup.addEndpoint('https://callbacks.example.com/');
+  const { database } = setup;
+  await setup.succeed(1);
+  // The lease of the first attempt ends before it is recorded, as that of a process that was suspended.
+  const claim = () => claimDeliveries(database, endpoint, { limit: 1, leaseMs: 0 });
+  const [[first], [second]] = [await claim(), await claim()];
+  assert.deepEqual([first?.attempt, second?.attempt], [1, 2]);
+  const key = { ...endpoint, sequence: first?.sequence ?? 0 };
+  const record = (attempt: number, state: 'delivered' | 'pending') =>
+    recordResults(
+      database,
+      [
+        {
+          ...key,
+          attempt,
+          endedMs: performance.now(),
+          durationMs: 1,
+          httpStatus: state === 'delivered' ? 200 : 500,
+          answer: '',
+          error: null,
+          state,
+          delayMs: state === 'delivered' ? null : 3_600_000,
+        },
+      ],
+      [],
+    );
+  await record(1, 'delivered');
+  const replayed = await replayDelivery(database, key);
+  assert.equal(typeof replayed === 'string' ? replayed : replayed.state, 'pending');
+  const [third] = await claim();
+  assert.deepEqual([third?.attempt, third?.attemptOfSchedule], [3, 1]);
+  await record(2, 'pending');
+  await record(3, 'delivered');
+  const [delivery] = await setup.deliveriesTo(endpoint);
+  assert.deepEqual(
+    delivery?.results.map(({ attempt, http_status: status }) => [attempt, status]),
+    [
+      [1, 200],
+      [2, 500],
+      [3, 200],
+    ],
+  );
   await disableAll();
 });
 

@@ -50,10 +50,14 @@ export function replayDelivery(database: Database, key: DeliveryKey): Promise<De
 const RESTART_SCHEDULE = `state = 'pending', attempts_before = callback_outbox.attempts, next_attempt_at = now(),
        claimed_until = null, ended_at = null`;
 
-/** SQL: how many attempts `a` the endpoint $2 of the client $1 has had for the event `v`, and whether one succeeded. */
+/**
+ * SQL: how many attempts `a` of the endpoint $2 of the client $1 have begun for the event `v`, and whether one
+ * succeeded. An attempt may still be in flight when an earlier one succeeds.
+ */
 const JOIN_ATTEMPTS = `
  cross join lateral (
-   select coalesce(max(attempt), 0) as attempts, bool_or(http_status between 200 and 299) as delivered
+   select coalesce(max(greatest(attempt, attempts_begun)), 0) as attempts,
+          bool_or(http_status between 200 and 299) as delivered
      from tiba.callback_attempts
     where client_id = $1 and endpoint_id = $2 and sequence = v.sequence) a`;
 
@@ -61,11 +65,24 @@ const JOIN_ATTEMPTS = `
 export const REPLAYED_STATES = [...DELIVERY_STATES, 'missing'] as const;
 export type ReplayedState = (typeof REPLAYED_STATES)[number];
 
+/** Events of a client: those of a time, or those whose numbers are in a range. */
+export type EventRange =
+  | {
+      readonly by: 'time';
+      /** ISO 8601 UTC, inclusive. */
+      readonly from: string;
+      /** ISO 8601 UTC, exclusive. */
+      readonly to: string;
+    }
+  | {
+      readonly by: 'sequence';
+      readonly first: number;
+      /** Inclusive. */
+      readonly last: number;
+    };
+
 export interface ReplayRange {
-  /** ISO 8601 UTC, inclusive. */
-  readonly from: string;
-  /** ISO 8601 UTC, exclusive. */
-  readonly to: string;
+  readonly events: EventRange;
   /** null for all deliveries, missing ones included. */
   readonly state: ReplayedState | null;
   /**
@@ -79,58 +96,108 @@ export interface ReplayRange {
   readonly limit: number;
 }
 
+interface Refused {
+  readonly outcome: 'not_found' | 'disabled' | 'unknown_after';
+}
+
+interface TooOld {
+  /** Of the whole range nothing says which events are missing. */
+  readonly outcome: 'too_old';
+  /** The time from which it is known. */
+  readonly from: string;
+}
+
+interface Examined {
+  /** The range; it begins later when what is missing is known from then on only. */
+  readonly events: EventRange;
+  /** The sequence of the last examined event; null when the range is done. */
+  readonly nextAfter: number | null;
+}
+
 export type ReplayOutcome =
-  | {
-      readonly outcome: 'replayed';
-      readonly count: number;
-      /** The `from` of the range, or a later time when what is missing is known from then on only. */
-      readonly from: string;
-      /** The sequence of the last examined event; null when the range is done. */
-      readonly nextAfter: number | null;
-    }
-  | {
-      /** Of the whole range nothing says which events are missing. */
-      readonly outcome: 'too_old';
-      /** The time from which it is known. */
-      readonly from: string;
-    }
-  | { readonly outcome: 'not_found' | 'disabled' | 'unknown_after' };
+  | ({ readonly outcome: 'replayed'; readonly count: number; readonly examined: number } & Examined)
+  | Refused
+  | TooOld;
 
 /**
- * Makes the deliveries of a time range pending again, or creates missing ones, in the order of the events. The limit
- * counts examined events instead of replayed ones, so that the cost is bounded even when few of them match.
+ * Makes the deliveries of a range of events pending again, or creates missing ones, in the order of the events. The
+ * limit counts examined events instead of replayed ones, so that the cost is bounded even when few of them match.
  */
-export function replayRange(database: Database, key: EndpointKey, range: ReplayRange): Promise<ReplayOutcome> {
-  const { clientId, endpointId } = key;
+export const replayRange = (database: Database, key: EndpointKey, range: ReplayRange): Promise<ReplayOutcome> =>
+  database.transaction((query) => replayRangeIn(query, key, range));
+
+/** The same within a database transaction. */
+export async function replayRangeIn(query: Query, key: EndpointKey, range: ReplayRange): Promise<ReplayOutcome> {
+  const start = await startOf(query, key, range, 'for share');
+  if ('outcome' in start) return start;
+  const { rows } = await query<{ count: number; examined: number; more: boolean; last: string | null }>(
+    replaySql(range.events.by),
+    start.parameters,
+  );
+  const { count = 0, examined = 0, more = false, last = null } = rows[0] ?? {};
+  if (count > 0) await addDeliveryJob(query, key);
+  return { outcome: 'replayed', count, examined, events: start.events, nextAfter: more ? Number(last) : null };
+}
+
+export type ReplayCount =
+  | ({
+      readonly outcome: 'counted';
+      /** The events that a replay would send, and what they are about. */
+      readonly sequences: readonly number[];
+      readonly subjectIds: readonly string[];
+    } & Examined)
+  | Refused
+  | TooOld;
+
+/** What `replayRange` would do; nothing is changed. */
+export function countReplay(database: Database, key: EndpointKey, range: ReplayRange): Promise<ReplayCount> {
   return database.transaction(async (query) => {
-    const { rows: endpoints } = await query<{ disabled: boolean }>(
-      `select disabled_at is not null as disabled from tiba.callback_endpoints
-        where client_id = $1 and endpoint_id = $2 for share`,
-      [clientId, endpointId],
-    );
-    if (endpoints[0] === undefined) return { outcome: 'not_found' };
-    if (endpoints[0].disabled) return { outcome: 'disabled' };
-    const from = range.state === 'missing' ? await laterOf(query, range) : range.from;
-    if (from >= range.to) return { outcome: 'too_old', from };
-    const start = await startOf(query, clientId, { from, after: range.after });
-    if (start === null) return { outcome: 'unknown_after' };
-    const { rows } = await query<{ count: number; more: boolean; last: string | null }>(REPLAY_SQL, [
-      clientId,
-      endpointId,
-      start.from,
-      start.after,
-      range.to,
-      range.state,
-      range.limit,
-    ]);
-    const { count = 0, more = false, last = null } = rows[0] ?? {};
-    if (count > 0) await addDeliveryJob(query, key);
-    return { outcome: 'replayed', count, from, nextAfter: more ? Number(last) : null };
+    const start = await startOf(query, key, range, '');
+    if ('outcome' in start) return start;
+    const { rows } = await query<{
+      sequences: number[];
+      subject_ids: string[];
+      more: boolean;
+      last: string | null;
+    }>(countSql(range.events.by), start.parameters);
+    const { sequences = [], subject_ids: subjectIds = [], more = false, last = null } = rows[0] ?? {};
+    return { outcome: 'counted', sequences, subjectIds, events: start.events, nextAfter: more ? Number(last) : null };
   });
 }
 
-/** The `from` of the range, or the time from which deliveries are kept. Attempts begin after their event. */
-async function laterOf(query: Query, { from, callbackDays }: ReplayRange): Promise<string> {
+interface Start {
+  readonly events: EventRange;
+  readonly parameters: readonly unknown[];
+}
+
+async function startOf(
+  query: Query,
+  key: EndpointKey,
+  range: ReplayRange,
+  lock: 'for share' | '',
+): Promise<Start | Refused | TooOld> {
+  const { clientId, endpointId } = key;
+  const { events, state, after, limit } = range;
+  const { rows: endpoints } = await query<{ disabled: boolean }>(
+    `select disabled_at is not null as disabled from tiba.callback_endpoints
+      where client_id = $1 and endpoint_id = $2 ${lock}`,
+    [clientId, endpointId],
+  );
+  if (endpoints[0] === undefined) return { outcome: 'not_found' };
+  if (endpoints[0].disabled) return { outcome: 'disabled' };
+  const common = [clientId, endpointId, state, limit];
+  if (events.by === 'sequence') {
+    return { events, parameters: [...common, after ?? events.first - 1, events.last] };
+  }
+  const from = state === 'missing' ? await laterOf(query, events.from, range.callbackDays) : events.from;
+  if (from >= events.to) return { outcome: 'too_old', from };
+  const position = await positionOf(query, clientId, { from, after });
+  if (position === null) return { outcome: 'unknown_after' };
+  return { events: { ...events, from }, parameters: [...common, position.after, events.to, position.from] };
+}
+
+/** That time, or the time from which deliveries are kept. Attempts begin after their event. */
+async function laterOf(query: Query, from: string, callbackDays: number): Promise<string> {
   const { rows } = await query<{ later: Date }>(
     `select greatest($1::timestamptz, now() - nullif($2::int, 0) * interval '24 hours') as later`,
     [from, callbackDays],
@@ -139,10 +206,10 @@ async function laterOf(query: Query, { from, callbackDays }: ReplayRange): Promi
 }
 
 /** Many events have the same time, so a position among them is a time and a sequence. */
-async function startOf(
+async function positionOf(
   query: Query,
   clientId: string,
-  { from, after }: Pick<ReplayRange, 'from' | 'after'>,
+  { from, after }: { readonly from: string; readonly after: number | null },
 ): Promise<{ from: string; after: number } | null> {
   if (after === null) return { from, after: 0 };
   const { rows } = await query<{ occurred_at: Date }>(
@@ -154,31 +221,59 @@ async function startOf(
   return occurredAt < from ? { from, after: 0 } : { from: occurredAt, after };
 }
 
-const REPLAY_SQL = `
-with remaining as (
+/** SQL: which events are in the range, and their order. */
+const RANGES = {
+  time: {
+    condition: '(occurred_at, sequence) > ($7::timestamptz, $5::bigint) and occurred_at < $6::timestamptz',
+    order: ['occurred_at', 'sequence'],
+  },
+  sequence: { condition: 'sequence > $5::bigint and sequence <= $6::bigint', order: ['sequence'] },
+} as const;
+
+/** SQL: the next events of the range as `examined`, and as `selected` those that are replayed. */
+function selectedSql(by: EventRange['by'], lock: 'for key share' | ''): string {
+  const { condition, order } = RANGES[by];
+  return `
+remaining as (
   -- One event more than the limit shows whether the range is done.
-  select sequence, occurred_at, kind from tiba.events
-   where client_id = $1 and (occurred_at, sequence) > ($3::timestamptz, $4::bigint) and occurred_at < $5::timestamptz
-   order by occurred_at, sequence limit $7::int + 1
-   -- A delivery needs its event: their retention waits for this.
-     for key share
+  select sequence, occurred_at, kind, subject_id from tiba.events
+   where client_id = $1 and ${condition}
+   order by ${order.join(', ')} limit $4::int + 1
+     ${lock}
 ), examined as (
-  select * from remaining order by occurred_at, sequence limit $7::int
+  select * from remaining order by ${order.join(', ')} limit $4::int
 ), selected as (
-  select v.sequence, a.attempts
+  select v.sequence, v.subject_id, a.attempts
     from examined v
     join tiba.callback_endpoints e on e.client_id = $1 and e.endpoint_id = $2
     left join tiba.callback_outbox d
       on d.client_id = $1 and d.endpoint_id = $2 and d.sequence = v.sequence
    ${JOIN_ATTEMPTS}
    where (d.state is not null or a.delivered or v.kind::text = any (e.kinds))
-     and ($6::text is null or coalesce(d.state, case when a.delivered then 'delivered' end, 'missing') = $6)
-), replayed as (
+     and ($3::text is null or coalesce(d.state, case when a.delivered then 'delivered' end, 'missing') = $3)
+)`;
+}
+
+/** SQL: whether events are left, and the last one that was examined. */
+function restSql(by: EventRange['by']): string {
+  const latestFirst = RANGES[by].order.map((column) => `${column} desc`).join(', ');
+  return `(select count(*) from remaining) > (select count(*) from examined) as more,
+       (select sequence from examined order by ${latestFirst} limit 1)::text as last`;
+}
+
+// A delivery needs its event: their retention waits for the lock.
+const replaySql = (by: EventRange['by']): string => `
+with ${selectedSql(by, 'for key share')}, replayed as (
   insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at, attempts, attempts_before)
   select $1, $2, sequence, now(), attempts, attempts from selected order by sequence
   on conflict (client_id, endpoint_id, sequence) do update set ${RESTART_SCHEDULE}
   returning sequence
 )
-select (select count(*) from replayed)::int as count,
-       (select count(*) from remaining) > (select count(*) from examined) as more,
-       (select sequence from examined order by occurred_at desc, sequence desc limit 1)::text as last`;
+select (select count(*) from replayed)::int as count, (select count(*) from examined)::int as examined,
+       ${restSql(by)}`;
+
+const countSql = (by: EventRange['by']): string => `
+with ${selectedSql(by, '')}
+select (select coalesce(array_agg(sequence::float8), '{}') from selected) as sequences,
+       (select coalesce(array_agg(subject_id::text), '{}') from selected) as subject_ids,
+       ${restSql(by)}`;

@@ -127,15 +127,18 @@ with input as materialized (
          case when http_status <> '' then coalesce(answer, '') end as answer,
          nullif(error, '') as error, state, nullif(delay_ms, '')::float8 as delay_ms
     from ${tableFromParameters(COLUMNS)}
-), inserted_attempts as (
-  insert into tiba.callback_attempts
-    (client_id, endpoint_id, sequence, attempt, started_at, duration_ms, http_status, answer, error)
-  select client_id, endpoint_id, sequence, attempt, ended_at - duration_ms * interval '1 millisecond', duration_ms,
-         http_status, answer, error
-    from input
-  on conflict do nothing
 ), delivered as (
   delete from tiba.callback_outbox d using input i where ${SAME_DELIVERY} and i.state = 'delivered'
+  returning d.client_id, d.endpoint_id, d.sequence, d.attempts
+), inserted_attempts as (
+  insert into tiba.callback_attempts
+    (client_id, endpoint_id, sequence, attempt, started_at, duration_ms, http_status, answer, error, attempts_begun)
+  select client_id, endpoint_id, sequence, attempt, ended_at - duration_ms * interval '1 millisecond', duration_ms,
+         http_status, answer, error,
+         -- A later attempt is in flight, and its number must not be used again.
+         case when delivered.attempts > attempt then delivered.attempts end
+    from input left join delivered using (client_id, endpoint_id, sequence)
+  on conflict do nothing
 ), failed as (
   update tiba.callback_outbox d
      set state = i.state,

@@ -5,8 +5,8 @@ import { type JsonObject, numberText } from '../../lib/exact-json.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import {
   REPLAYED_STATES,
+  type ReplayedState,
   type ReplayOutcome,
-  type ReplayRange,
   replayRange as replay,
 } from '../../postgres/callback-replays.ts';
 import { callerOf } from '../authorize.ts';
@@ -106,22 +106,32 @@ export function replayRange(app: FastifyInstance, { authorize, database, callbac
     request.logFields = { endpoint: endpointId };
     const key = { clientId: callerOf(request).client.clientId, endpointId };
     const startedMs = performance.now();
+    const { state, to } = range;
     let replayed = 0;
     let { from, after } = range;
     do {
-      const result = await replay(database, key, { ...range, from, after, callbackDays, limit: EVENTS_PER_STATEMENT });
+      const events = { by: 'time', from, to } as const;
+      const result = await replay(database, key, { events, state, after, callbackDays, limit: EVENTS_PER_STATEMENT });
       if (result.outcome !== 'replayed') throw toApiError(result);
       replayed += result.count;
-      from = result.from;
+      if (result.events.by === 'time') ({ from } = result.events);
       after = result.nextAfter;
     } while (after !== null && performance.now() - startedMs < BUDGET_MS);
-    const data = { endpoint_id: endpointId, from, to: range.to, replayed, next_after: after, has_more: after !== null };
+    const data = { endpoint_id: endpointId, from, to, replayed, next_after: after, has_more: after !== null };
     return sendSuccess(reply, MESSAGE, JSON.stringify(data));
   });
 }
 
+interface ReplayRequest {
+  readonly endpointId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly state: ReplayedState | null;
+  readonly after: number | null;
+}
+
 /** @throws ApiError INVALID_REQUEST */
-function parseReplay(body: JsonObject): Omit<ReplayRange, 'limit' | 'callbackDays'> & { readonly endpointId: string } {
+function parseReplay(body: JsonObject): ReplayRequest {
   const endpointId = ownProperty(body, 'endpoint_id');
   if (typeof endpointId !== 'string') {
     throw invalidRequest({

@@ -460,6 +460,8 @@ create table tiba.callback_attempts (
   answer text,
   -- Why there was no response.
   error text,
+  -- The number of the last attempt that had begun when this one succeeded, if that is a later one.
+  attempts_begun integer,
   constraint callback_attempts_pkey primary key (client_id, endpoint_id, sequence, attempt)
 );
 
