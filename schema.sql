@@ -103,6 +103,30 @@ create table tiba.bank_findings (
   constraint bank_findings_pkey PRIMARY KEY (process_id, rail, bic)
 );
 
+create table tiba.bank_hour_batches (
+  process_id uuid not null,
+  batch bigint not null,
+  stored_at timestamp with time zone default now() not null,
+  constraint bank_hour_batches_pkey PRIMARY KEY (process_id)
+);
+
+create table tiba.bank_hours (
+  hour timestamp with time zone not null,
+  bic text collate "C" not null,
+  outcome text collate "C" not null,
+  inquiries bigint not null,
+  durations integer[] not null,
+  constraint bank_hours_pkey PRIMARY KEY (hour, bic, outcome)
+);
+
+create table tiba.bank_status_changes (
+  bic text collate "C" not null,
+  since timestamp with time zone not null,
+  status text not null,
+  constraint bank_status_changes_status_known CHECK ((status = ANY (ARRAY['UP'::text, 'DOWN'::text]))),
+  constraint bank_status_changes_pkey PRIMARY KEY (bic, since)
+);
+
 create table tiba.callback_attempts (
   client_id text collate "C" not null,
   endpoint_id text collate "C" not null,
@@ -113,6 +137,7 @@ create table tiba.callback_attempts (
   http_status smallint,
   answer text,
   error text,
+  attempts_begun integer,
   constraint callback_attempts_pkey PRIMARY KEY (client_id, endpoint_id, sequence, attempt)
 );
 
@@ -148,6 +173,42 @@ create table tiba.callback_outbox (
   constraint callback_outbox_ended_unless_pending CHECK (((state = 'pending'::text) = (ended_at IS NULL))),
   constraint callback_outbox_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'exhausted'::text]))),
   constraint callback_outbox_pkey PRIMARY KEY (client_id, endpoint_id, sequence)
+);
+
+create table tiba.callback_replay_endpoints (
+  client_id text collate "C" not null,
+  replay_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  after_sequence bigint,
+  examined bigint default 0 not null,
+  replayed bigint default 0 not null,
+  outcome text,
+  constraint callback_replay_endpoints_outcome_known CHECK ((outcome = ANY (ARRAY['completed'::text, 'disabled'::text, 'removed'::text]))),
+  constraint callback_replay_endpoints_replay_fkey FOREIGN KEY (replay_id, client_id) REFERENCES tiba.callback_replays(replay_id, client_id) ON DELETE CASCADE,
+  constraint callback_replay_endpoints_pkey PRIMARY KEY (replay_id, client_id, endpoint_id)
+);
+
+create table tiba.callback_replays (
+  client_id text collate "C" not null,
+  replay_id text collate "C" not null,
+  from_time timestamp with time zone,
+  to_time timestamp with time zone,
+  first_sequence bigint,
+  last_sequence bigint,
+  delivery_state text,
+  state text default 'RUNNING'::text not null,
+  idempotency_key text collate "C" not null,
+  request_sha256 bytea not null,
+  created_by text not null,
+  created_at timestamp with time zone default now() not null,
+  ended_at timestamp with time zone,
+  constraint callback_replays_delivery_state_known CHECK ((delivery_state = ANY (ARRAY['pending'::text, 'delivered'::text, 'exhausted'::text, 'missing'::text]))),
+  constraint callback_replays_ended_unless_running CHECK (((state = 'RUNNING'::text) = (ended_at IS NULL))),
+  constraint callback_replays_one_range CHECK ((((num_nonnulls(from_time, to_time) = 2) AND (num_nonnulls(first_sequence, last_sequence) = 0)) OR ((num_nonnulls(from_time, to_time) = 0) AND (num_nonnulls(first_sequence, last_sequence) = 2)))),
+  constraint callback_replays_state_known CHECK ((state = ANY (ARRAY['RUNNING'::text, 'COMPLETED'::text, 'CANCELLED'::text]))),
+  constraint callback_replays_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
+  constraint callback_replays_pkey PRIMARY KEY (replay_id, client_id),
+  constraint callback_replays_idempotency_key_key UNIQUE (client_id, idempotency_key)
 );
 
 create table tiba.client_secret_uses (
@@ -501,6 +562,10 @@ CREATE INDEX callback_endpoints_disabled_or_failing ON tiba.callback_endpoints U
 CREATE INDEX callback_outbox_due ON tiba.callback_outbox USING btree (client_id, endpoint_id, next_attempt_at) WHERE (state = 'pending'::text);
 
 CREATE INDEX callback_outbox_exhausted ON tiba.callback_outbox USING btree (client_id, endpoint_id, sequence) WHERE (state = 'exhausted'::text);
+
+CREATE INDEX callback_replays_created_at ON tiba.callback_replays USING btree (created_at, replay_id);
+
+CREATE INDEX callback_replays_running ON tiba.callback_replays USING btree (replay_id, client_id) WHERE (state = 'RUNNING'::text);
 
 CREATE INDEX events_occurred_at ON tiba.events USING btree (client_id, occurred_at, sequence);
 

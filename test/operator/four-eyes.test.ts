@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
 import { verifyOperatorActions } from '../../apps/server/src/postgres/operator-actions.ts';
-import { openSql } from '../callbacks/endpoints-harness.ts';
+import { openSql, register } from '../callbacks/endpoints-harness.ts';
 import { assertError, assertSuccess } from '../contract/assertions.ts';
 import { databaseUrlOf, manage } from '../manage/manage-process.ts';
 import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
@@ -22,7 +22,7 @@ const WHY = { reason: 'Ticket 4711: more payouts' };
 const AGREED = 'Agreed with the client';
 
 before(async () => {
-  service = await startTestService({ rails: [], settings: { fourEyes: ['limits', 'reviews', 'keys'] } });
+  service = await startTestService({ rails: [], settings: { fourEyes: ['limits', 'reviews', 'replay', 'keys'] } });
   sql = await openSql(service);
   engineer = await logIn(service, { subject: 'eka@example.com', name: 'Eka', role: 'engineer' });
   siti = await logIn(service, SITI);
@@ -59,7 +59,7 @@ const actions = async (count: number): Promise<Record<string, unknown>[]> =>
 
 test('a change is proposed, and made once another person has approved it', async () => {
   const { four_eyes: kinds } = assertSuccess(await siti.get('session'));
-  assert.deepEqual(kinds, ['limits', 'reviews', 'keys']);
+  assert.deepEqual(kinds, ['limits', 'reviews', 'replay', 'keys']);
   const limitBefore = await limitOfBeta();
   const { proposal, limit } = await propose();
   assert.deepEqual(
@@ -296,4 +296,21 @@ test('proposals are listed page by page, the latest first', async () => {
   assert.ok(ids.length > 8);
   assertError(await engineer.get('proposals/pr_none'), 'NOT_FOUND');
   assertSuccess(await engineer.get(`proposals/${ids[0]}`));
+});
+
+test('a replay of many callbacks is counted by one person, and begins when another one has approved it', async () => {
+  const { endpointId } = await register(service);
+  const order = { client_id: 'alpha', endpoint_id: endpointId, first_sequence: 1, last_sequence: 5 };
+  assertSuccess(await siti.act('POST', 'callback-replays', { ...order, dry_run: true }));
+  const post = () => siti.act('POST', 'callback-replays', { ...order, ...WHY }, { 'idempotency-key': 'four eyes' });
+  const answer = await post();
+  assert.equal(answer.status, 202, answer.text);
+  assert.deepEqual(await sql('select from tiba.callback_replays'), []);
+  // Proposed again, because the answer was lost.
+  const again = (await post()).json.data as Proposal;
+  assertSuccess(await approve(budi, answer.json.data as Proposal));
+  assertSuccess(await approve(budi, again));
+  const replays = await sql('select created_by, client_id from tiba.callback_replays');
+  assert.deepEqual(replays, [{ created_by: `person:${SITI.subject}`, client_id: 'alpha' }]);
+  assert.equal((assertSuccess(await post())['replay'] as Record<string, unknown>)['client_id'], 'alpha');
 });

@@ -77,6 +77,63 @@ export interface Backlog {
   readonly validation_rows: number | null;
 }
 
+export interface BankAvailability {
+  readonly from: Timestamp;
+  readonly to: Timestamp;
+  readonly banks: readonly BankHours[];
+}
+
+export interface BankHour {
+  readonly hour: Timestamp;
+  /** Account inquiries that were sent, and have ended. */
+  readonly inquiries: number;
+  /** Those with a verdict, or in which the bank rejected that one account. */
+  readonly answered: number;
+  /** `answered` of `inquiries`; null where there were none. */
+  readonly answered_share: number | null;
+  /** Not sent over one of its rails: breaker open, too many in flight, quota used up. */
+  readonly not_sent: number;
+  /** How long it was DOWN for all processes: from the first failure until it answered again. */
+  readonly minutes_down: number;
+  /** Half of the verdicts and timeouts took at most this long, to a fifth. null where nothing was measured. */
+  readonly p50_ms: number | null;
+  /** 19 of 20 took at most this long, to a fifth. null where nothing was measured. */
+  readonly p95_ms: number | null;
+  /** The most frequent first. */
+  readonly reasons: readonly CountedReason[];
+}
+
+export interface BankHours {
+  /** Clearing code. */
+  readonly bank_code: string;
+  /** null for an e-wallet. */
+  readonly bic: string | null;
+  /** Full bank name. */
+  readonly bank_name: string;
+  readonly total: BankPeriod;
+  /** In the order of time. */
+  readonly hours: readonly BankHour[];
+}
+
+export interface BankPeriod {
+  /** Account inquiries that were sent, and have ended. */
+  readonly inquiries: number;
+  /** Those with a verdict, or in which the bank rejected that one account. */
+  readonly answered: number;
+  /** `answered` of `inquiries`; null where there were none. */
+  readonly answered_share: number | null;
+  /** Not sent over one of its rails: breaker open, too many in flight, quota used up. */
+  readonly not_sent: number;
+  /** How long it was DOWN for all processes: from the first failure until it answered again. */
+  readonly minutes_down: number;
+  /** Half of the verdicts and timeouts took at most this long, to a fifth. null where nothing was measured. */
+  readonly p50_ms: number | null;
+  /** 19 of 20 took at most this long, to a fifth. null where nothing was measured. */
+  readonly p95_ms: number | null;
+  /** The most frequent first. */
+  readonly reasons: readonly CountedReason[];
+}
+
 export type BreakerState = 'closed' | 'half_open' | 'open';
 
 export interface CallbackDelivery {
@@ -96,6 +153,61 @@ export interface CallbackDelivery {
   readonly next_attempt_at: Timestamp | null;
   /** When it was delivered or exhausted. */
   readonly ended_at: Timestamp | null;
+}
+
+export interface CallbackReplay {
+  /** The replay. */
+  readonly replay_id: string;
+  /** The client. */
+  readonly client_id: string;
+  /** null for a range of events. */
+  readonly from: Timestamp | null;
+  /** As `from`. It is not later than when the replay was started. */
+  readonly to: Timestamp | null;
+  /** null for a range of time. */
+  readonly first_sequence: number | null;
+  /** As `first_sequence`. */
+  readonly last_sequence: number | null;
+  /** null: all. */
+  readonly delivery_state: ReplayedState | null;
+  readonly state: ReplayState;
+  /** Who started it. */
+  readonly created_by: string;
+  readonly created_at: Timestamp;
+  /** null while it runs. */
+  readonly ended_at: Timestamp | null;
+  readonly endpoints: readonly ReplayProgress[];
+}
+
+export interface CallbackReplayList {
+  readonly replays: readonly CallbackReplay[];
+  /** Whether there are more than `limit`. */
+  readonly has_more: boolean;
+}
+
+export interface CallbackReplayOrder {
+  /** The client. */
+  readonly client_id: string;
+  /** The ID of a callback endpoint. */
+  readonly endpoint_id?: string | undefined;
+  /** RFC 3339: events from this time on. */
+  readonly from?: string | undefined;
+  /** RFC 3339: events before this time. */
+  readonly to?: string | undefined;
+  /** The first event. */
+  readonly first_sequence?: number | undefined;
+  /** The last event. */
+  readonly last_sequence?: number | undefined;
+  readonly state?: ReplayedState | undefined;
+  /** Count, and change nothing. */
+  readonly dry_run?: boolean | undefined;
+  /** Why, in 5 to 500 characters. It is recorded. */
+  readonly reason?: string | undefined;
+}
+
+export interface CancelReplayRequest {
+  /** Why, in 5 to 500 characters. It is recorded. */
+  readonly reason: string;
 }
 
 export interface ChangeClientRequest {
@@ -134,6 +246,13 @@ export interface ConsoleSettings {
   readonly log_url: string | null;
   /** null for no link. */
   readonly trace_url: string | null;
+}
+
+export interface CountedReason {
+  /** Why there was no verdict. */
+  readonly reason: string;
+  /** How often. */
+  readonly times: number;
 }
 
 /** exhausted: every attempt of the retry schedule failed. It can be replayed. */
@@ -328,6 +447,15 @@ export interface OperatorTransaction {
   readonly version: number;
 }
 
+export interface OrderedCallbackReplay {
+  /** Whether it was only counted. */
+  readonly dry_run: boolean;
+  /** null unless it was only counted. */
+  readonly count: ReplayCount | null;
+  /** null if it was only counted. */
+  readonly replay: CallbackReplay | null;
+}
+
 export interface OutcomeCount {
   /** An HTTP status, or how it ended. */
   readonly outcome: string;
@@ -512,6 +640,40 @@ export interface RefuseProposalRequest {
   readonly reason: string;
 }
 
+export interface ReplayCount {
+  /** Events that would be sent. */
+  readonly events: number;
+  /** Transactions that they are about. */
+  readonly transactions: number;
+  /** Endpoints that they would be sent to. */
+  readonly endpoints: number;
+  /** Callbacks: an event counts once for each endpoint. */
+  readonly deliveries: number;
+  /** false: there are more. Counting ends after 1.5 seconds. */
+  readonly is_complete: boolean;
+}
+
+export type ReplayOutcome = 'completed' | 'disabled' | 'removed';
+
+export interface ReplayProgress {
+  /** The ID of a callback endpoint. */
+  readonly endpoint_id: string;
+  /** null until it ends. disabled: the endpoint was. removed: the events were, after their retention time. */
+  readonly outcome: ReplayOutcome | null;
+  /** Events that were examined. */
+  readonly examined: number;
+  /** Deliveries that became pending. */
+  readonly replayed: number;
+  /** How much was examined. */
+  readonly progress: number;
+}
+
+/** RUNNING until it ends. */
+export type ReplayState = 'RUNNING' | 'COMPLETED' | 'CANCELLED';
+
+/** Only deliveries in this state; missing: events that the endpoint wants and was never sent. */
+export type ReplayedState = 'pending' | 'delivered' | 'exhausted' | 'missing';
+
 export interface ResendRequest {
   /** The client of the delivery. */
   readonly client_id: string;
@@ -681,7 +843,8 @@ export type TimelineKind =
   | 'event'
   | 'callback_delivery'
   | 'callback_attempt'
-  | 'account_check';
+  | 'account_check'
+  | 'operator_action';
 
 /** ISO 8601, UTC, milliseconds. */
 export type Timestamp = string;
@@ -935,6 +1098,42 @@ export interface Operations {
     readonly body: ResendRequest;
     readonly data: CallbackDelivery;
   };
+  /** Send many callbacks of one client again */
+  readonly createCallbackReplay: {
+    readonly path: null;
+    readonly query: null;
+    readonly body: CallbackReplayOrder;
+    readonly data: OrderedCallbackReplay;
+  };
+  /** List replays of callbacks, the latest first */
+  readonly listCallbackReplays: {
+    readonly path: null;
+    readonly query: {
+      readonly client_id?: string | undefined;
+      readonly state?: ReplayState | undefined;
+      readonly limit?: number | undefined;
+    };
+    readonly body: null;
+    readonly data: CallbackReplayList;
+  };
+  /** Read the progress of a replay of callbacks */
+  readonly readCallbackReplay: {
+    readonly path: {
+      readonly replay_id: string;
+    };
+    readonly query: null;
+    readonly body: null;
+    readonly data: CallbackReplay;
+  };
+  /** End a replay of callbacks */
+  readonly cancelCallbackReplay: {
+    readonly path: {
+      readonly replay_id: string;
+    };
+    readonly query: null;
+    readonly body: CancelReplayRequest;
+    readonly data: CallbackReplay;
+  };
   /** List the clients with their scopes and limits */
   readonly listClients: {
     readonly path: null;
@@ -1021,6 +1220,16 @@ export interface Operations {
     readonly query: null;
     readonly body: null;
     readonly data: RailList;
+  };
+  /** Read how banks answered, hour by hour */
+  readonly readBankAvailability: {
+    readonly path: null;
+    readonly query: {
+      readonly bank?: string | undefined;
+      readonly days?: number | undefined;
+    };
+    readonly body: null;
+    readonly data: BankAvailability;
   };
   /** List the processes that share this database */
   readonly listProcesses: {
@@ -1126,6 +1335,10 @@ export const OPERATIONS = {
   listUndeliveredCallbacks: ['GET', '/operator/v1/callback-deliveries'],
   resolveTransactionReview: ['POST', '/operator/v1/transactions/{transaction_id}/resolve-review'],
   resendCallbackDelivery: ['POST', '/operator/v1/callback-deliveries/{delivery_id}/resend'],
+  createCallbackReplay: ['POST', '/operator/v1/callback-replays'],
+  listCallbackReplays: ['GET', '/operator/v1/callback-replays'],
+  readCallbackReplay: ['GET', '/operator/v1/callback-replays/{replay_id}'],
+  cancelCallbackReplay: ['POST', '/operator/v1/callback-replays/{replay_id}/cancel'],
   listClients: ['GET', '/operator/v1/clients'],
   changeClient: ['PATCH', '/operator/v1/clients/{client_id}'],
   rotateSigningKeys: ['POST', '/operator/v1/signing-keys/rotate'],
@@ -1136,6 +1349,7 @@ export const OPERATIONS = {
   searchAccountChecks: ['POST', '/operator/v1/account-checks/search'],
   listRestrictedClients: ['GET', '/operator/v1/enumeration'],
   listRails: ['GET', '/operator/v1/rails'],
+  readBankAvailability: ['GET', '/operator/v1/banks/availability'],
   listProcesses: ['GET', '/operator/v1/processes'],
   readSession: ['GET', '/operator/v1/session'],
   endSession: ['DELETE', '/operator/v1/session'],

@@ -1,12 +1,15 @@
 import { createDispatcher } from '../callbacks/dispatcher.ts';
+import { startRangeReplays } from '../callbacks/range-replays.ts';
 import { createCallbackSender, type SendCallback } from '../callbacks/send.ts';
 import type { CallbackDependencies } from '../http/callbacks/operation.ts';
 import { unavailable } from '../http/errors.ts';
 import { resolveDestination } from '../outbound/destination.ts';
 import { createGuardedHttp } from '../outbound/guarded-http.ts';
 import { createDnsResolver, resolveBySystem } from '../outbound/name-resolution.ts';
+import { deleteRangeReplays } from '../postgres/range-replays.ts';
 import type { AppContext } from './app-context.ts';
 import type { PostgresServices } from './postgres.ts';
+import { openRetention } from './retention.ts';
 import type { SharedLimits } from './shared-limits.ts';
 
 export interface Callbacks extends Omit<CallbackDependencies, 'authorize' | 'database'> {
@@ -14,12 +17,17 @@ export interface Callbacks extends Omit<CallbackDependencies, 'authorize' | 'dat
   readonly endDeliveries: () => void;
 }
 
+/** The record of the operator's action stays. */
+const REPLAY_DAYS = 90;
+const REPLAYS_BATCH = 100;
+
 /** Delivers events to the callback endpoints of clients. */
 export function openCallbacks(
-  { options, metrics, tracing, onClose }: AppContext,
+  context: AppContext,
   { deliveryDatabase: database, seal, now }: PostgresServices,
   sharedLimits: SharedLimits,
 ): Callbacks {
+  const { options, metrics, tracing, onClose } = context;
   const { settings, connection, environment } = options;
   const { log } = options.logging;
   const policy = {
@@ -37,12 +45,20 @@ export function openCallbacks(
   const send = settings.paused ? rejectTest : sendNow;
   const dispatcher = settings.paused ? null : createDispatcher({ connection, database, send, log, metrics, tracing });
   onClose('callback dispatcher', async () => dispatcher?.close());
+  const { callbackDays } = settings;
+  if (!settings.paused) onClose('replays of callbacks', startRangeReplays({ database, callbackDays, log }).close);
+  openRetention(context, {
+    database,
+    records: 'callback_replays',
+    days: REPLAY_DAYS,
+    deleteBatch: (before) => deleteRangeReplays(database, before, REPLAYS_BATCH),
+  });
   return {
     // The closer reports what fails.
     endDeliveries: () => void dispatcher?.close().catch(() => {}),
     seal,
     send,
-    callbackDays: settings.callbackDays,
+    callbackDays,
     validateUrl: (url) => resolveDestination(url, policy, { resolveName }),
     testLimiter: sharedLimits.createLimiter('callback-tests'),
   };

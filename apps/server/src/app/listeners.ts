@@ -236,6 +236,7 @@ function buildOperatorServer(
       logUrl: settings.consoleLogUrl,
       traceUrl: settings.consoleTraceUrl,
     },
+    callbackDays: settings.callbackDays,
     issuer: authentication.issuer,
     limitClock,
     ...(operatorRoutes === undefined ? {} : { operatorRoutes }),

@@ -142,9 +142,10 @@ export async function replayRangeIn(query: Query, key: EndpointKey, range: Repla
 export type ReplayCount =
   | ({
       readonly outcome: 'counted';
-      /** The events that a replay would send, and what they are about. */
+      /** The events that a replay would send. */
       readonly sequences: readonly number[];
-      readonly subjectIds: readonly string[];
+      /** The transactions that some of them are about. */
+      readonly transactionIds: readonly string[];
     } & Examined)
   | Refused
   | TooOld;
@@ -156,12 +157,13 @@ export function countReplay(database: Database, key: EndpointKey, range: ReplayR
     if ('outcome' in start) return start;
     const { rows } = await query<{
       sequences: number[];
-      subject_ids: string[];
+      transaction_ids: string[];
       more: boolean;
       last: string | null;
     }>(countSql(range.events.by), start.parameters);
-    const { sequences = [], subject_ids: subjectIds = [], more = false, last = null } = rows[0] ?? {};
-    return { outcome: 'counted', sequences, subjectIds, events: start.events, nextAfter: more ? Number(last) : null };
+    const { sequences = [], transaction_ids: transactionIds = [], more = false, last = null } = rows[0] ?? {};
+    const nextAfter = more ? Number(last) : null;
+    return { outcome: 'counted', sequences, transactionIds, events: start.events, nextAfter };
   });
 }
 
@@ -205,20 +207,24 @@ async function laterOf(query: Query, from: string, callbackDays: number): Promis
   return rows[0]?.later.toISOString() ?? from;
 }
 
-/** Many events have the same time, so a position among them is a time and a sequence. */
+/**
+ * Many events have the same time, so a position among them is a time and a sequence. The time is text as PostgreSQL
+ * writes it: a `Date` would lose the microseconds, and the event would be after its own position.
+ */
 async function positionOf(
   query: Query,
   clientId: string,
   { from, after }: { readonly from: string; readonly after: number | null },
 ): Promise<{ from: string; after: number } | null> {
   if (after === null) return { from, after: 0 };
-  const { rows } = await query<{ occurred_at: Date }>(
-    'select occurred_at from tiba.events where client_id = $1 and sequence = $2',
-    [clientId, after],
+  const { rows } = await query<{ time: string; is_before: boolean }>(
+    `select occurred_at::text as time, occurred_at < $3::timestamptz as is_before
+       from tiba.events where client_id = $1 and sequence = $2`,
+    [clientId, after, from],
   );
-  const occurredAt = rows[0]?.occurred_at.toISOString();
-  if (occurredAt === undefined) return null;
-  return occurredAt < from ? { from, after: 0 } : { from: occurredAt, after };
+  const [event] = rows;
+  if (event === undefined) return null;
+  return event.is_before ? { from, after: 0 } : { from: event.time, after };
 }
 
 /** SQL: which events are in the range, and their order. */
@@ -243,7 +249,7 @@ remaining as (
 ), examined as (
   select * from remaining order by ${order.join(', ')} limit $4::int
 ), selected as (
-  select v.sequence, v.subject_id, a.attempts
+  select v.sequence, v.kind, v.subject_id, a.attempts
     from examined v
     join tiba.callback_endpoints e on e.client_id = $1 and e.endpoint_id = $2
     left join tiba.callback_outbox d
@@ -275,5 +281,6 @@ select (select count(*) from replayed)::int as count, (select count(*) from exam
 const countSql = (by: EventRange['by']): string => `
 with ${selectedSql(by, '')}
 select (select coalesce(array_agg(sequence::float8), '{}') from selected) as sequences,
-       (select coalesce(array_agg(subject_id::text), '{}') from selected) as subject_ids,
+       (select coalesce(array_agg(distinct subject_id::text), '{}')
+          from selected where starts_with(kind, 'disbursement.')) as transaction_ids,
        ${restSql(by)}`;

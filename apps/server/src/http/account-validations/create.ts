@@ -14,7 +14,6 @@ import {
   storeValidation,
 } from '../../account-validations/validation-writes.ts';
 import type { Client } from '../../auth/clients.ts';
-import { isPlainText } from '../../domain/identifiers.ts';
 import type { BilingualText } from '../../lib/bilingual-text.ts';
 import {
   type AccountValidation,
@@ -26,7 +25,7 @@ import {
 import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
-import { invalidRequest } from '../query-parameters.ts';
+import { IDEMPOTENCY_KEY_LENGTH_MAX, idempotencyKeyOf } from '../idempotency-key.ts';
 import { unsupportedMediaType } from '../request-body.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
 import { type AccountValidationDependencies, found, operationDefaults } from './operation.ts';
@@ -40,7 +39,6 @@ const RUNNING_MAX = 10;
 /** Stored rows are limited to what the client may check in this many days. By default results are stored for a week. */
 const STORED_DAYS = 10;
 const VALIDATION_ID_BYTES = 10;
-const IDEMPOTENCY_KEY_LENGTH_MAX = 128;
 
 const Row = Type.Object(
   {
@@ -217,18 +215,3 @@ const NO_BODY: BilingualText = {
   en: 'Invalid format: the request has no body',
   id: 'Format tidak valid: permintaan tidak memiliki body',
 };
-
-/** A string of structured fields (RFC 9651, section 3.3.3), as the draft requires. Many clients send it unquoted. */
-const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
-
-/** draft-ietf-httpapi-idempotency-key-header. Null when there is no header. @throws ApiError INVALID_REQUEST */
-function idempotencyKeyOf(header: string | string[] | undefined): string | null {
-  if (header === undefined) return null;
-  const text = String(header).trim();
-  const key = QUOTED.exec(text)?.[1]?.replaceAll(/\\(["\\])/g, '$1') ?? text;
-  if (key !== '' && isPlainText(key, IDEMPOTENCY_KEY_LENGTH_MAX)) return key;
-  throw invalidRequest({
-    en: `Idempotency-Key must have 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} characters`,
-    id: `Idempotency-Key harus terdiri dari 1 sampai ${IDEMPOTENCY_KEY_LENGTH_MAX} karakter`,
-  });
-}

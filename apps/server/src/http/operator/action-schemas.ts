@@ -9,7 +9,7 @@ import { PROPOSED, ProposalSchema } from './four-eyes/proposal-json.ts';
 
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
 
-const Reason = text('Why, in 5 to 500 characters. It is recorded.', 'Ticket 4711: the customer asks');
+export const Reason = text('Why, in 5 to 500 characters. It is recorded.', 'Ticket 4711: the customer asks');
 
 const transactionId = text('The transaction.', 'TB2026112100000001');
 const ofClient = {
@@ -23,8 +23,9 @@ interface Action {
   readonly summary: string;
   readonly description: string;
   readonly message: string;
-  readonly params: TProperties;
+  readonly params?: TProperties;
   readonly querystring?: TProperties;
+  /** With a `reason` of its own where that is not always needed. */
   readonly body: TProperties;
   /** Names the body. */
   readonly title: string;
@@ -41,9 +42,9 @@ export const actionSchema = (action: Action) => ({
   operationId: action.operationId,
   summary: action.summary,
   description: action.description,
-  params: Type.Object(action.params),
+  ...(action.params === undefined ? {} : { params: Type.Object(action.params) }),
   ...(action.querystring === undefined ? {} : { querystring: Type.Object(action.querystring) }),
-  body: Type.Object({ ...action.body, reason: Reason }, { title: action.title }),
+  body: Type.Object({ ...action.body, reason: action.body['reason'] ?? Reason }, { title: action.title }),
   response: {
     200: successResponse(action.data, englishOnly(action.message), action.summary),
     ...(action.mayBeProposed === true

@@ -25,6 +25,7 @@ import { listAudit } from './audit.ts';
 import { readBankAvailability } from './bank-availability.ts';
 import { listUndeliveredCallbacks } from './callback-deliveries.ts';
 import { listCallbackEndpoints } from './callback-endpoints.ts';
+import { callbackReplays } from './callback-replays.ts';
 import { operatorClients } from './clients.ts';
 import { type ConsoleSettings, showConsoleSettings } from './console-settings.ts';
 import { listRestrictedClients } from './enumeration.ts';
@@ -63,6 +64,7 @@ export interface OperatorServerDependencies extends FeedOperationDependencies {
   readonly processId: string;
   readonly people: PeopleDependencies;
   readonly console: ConsoleSettings;
+  readonly callbackDays: number;
   /** Null when an external issuer issues the tokens. */
   readonly issuer: Pick<BuiltInIssuer, 'issue' | 'endpoint'> | null;
   readonly limitClock: MonotonicClock;
@@ -108,6 +110,7 @@ export async function createOperatorServer(given: OperatorServerDependencies): P
   listUndeliveredCallbacks(app, dependencies);
   resolveReview(app, { authorize, database, fourEyes });
   resendDelivery(app, authorize, database);
+  callbackReplays(app, { ...dependencies, fourEyes });
   operatorClients(app, { authorize, database, fourEyes });
   if (dependencies.issuer !== null) signingKeys(app, { authorize, fourEyes, seal: people.login.seal });
   listAudit(app, dependencies);

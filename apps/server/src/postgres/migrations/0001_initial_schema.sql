@@ -483,6 +483,56 @@ select a.client_id, a.endpoint_id, a.sequence, 'delivered',
    and not exists (select from tiba.callback_outbox o
                     where o.client_id = a.client_id and o.endpoint_id = a.endpoint_id and o.sequence = a.sequence);
 
+-- Replays of many callbacks that operators ordered. Processes carry them out together, endpoint by endpoint.
+create table tiba.callback_replays (
+  client_id text collate "C" not null,
+  replay_id text collate "C" not null,
+  -- Which events: those of a time, or those with these numbers.
+  from_time timestamptz,
+  to_time timestamptz,
+  first_sequence bigint,
+  last_sequence bigint,
+  -- Only deliveries in this state; null for all, missing ones included.
+  delivery_state text,
+  state text not null default 'RUNNING',
+  idempotency_key text collate "C" not null,
+  -- Of what was ordered with the key.
+  request_sha256 bytea not null,
+  created_by text not null,
+  created_at timestamptz not null default now(),
+  ended_at timestamptz,
+  constraint callback_replays_pkey primary key (replay_id, client_id),
+  constraint callback_replays_client_id_fkey foreign key (client_id) references tiba.clients,
+  constraint callback_replays_idempotency_key_key unique (client_id, idempotency_key),
+  constraint callback_replays_state_known check (state in ('RUNNING', 'COMPLETED', 'CANCELLED')),
+  constraint callback_replays_ended_unless_running check ((state = 'RUNNING') = (ended_at is null)),
+  constraint callback_replays_delivery_state_known
+    check (delivery_state in ('pending', 'delivered', 'exhausted', 'missing')),
+  constraint callback_replays_one_range
+    check (num_nonnulls(from_time, to_time) = 2 and num_nonnulls(first_sequence, last_sequence) = 0
+           or num_nonnulls(from_time, to_time) = 0 and num_nonnulls(first_sequence, last_sequence) = 2)
+);
+create index callback_replays_running on tiba.callback_replays (replay_id, client_id) where state = 'RUNNING';
+create index callback_replays_created_at on tiba.callback_replays (created_at, replay_id);
+
+-- How far the replay has come at each endpoint. The position grows in the database transaction that makes deliveries
+-- pending, so a process that dies repeats and leaves out none.
+create table tiba.callback_replay_endpoints (
+  client_id text collate "C" not null,
+  replay_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  -- The last event that was examined.
+  after_sequence bigint,
+  examined bigint not null default 0,
+  replayed bigint not null default 0,
+  -- How it ended; null until then.
+  outcome text,
+  constraint callback_replay_endpoints_pkey primary key (replay_id, client_id, endpoint_id),
+  constraint callback_replay_endpoints_replay_fkey
+    foreign key (replay_id, client_id) references tiba.callback_replays on delete cascade,
+  constraint callback_replay_endpoints_outcome_known check (outcome in ('completed', 'disabled', 'removed'))
+);
+
 -- The audit log: one record for each account check. It outlives what it is about, so it references nothing.
 create table tiba.account_checks (
   client_id text collate "C" not null,
