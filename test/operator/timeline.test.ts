@@ -44,8 +44,8 @@ interface Entry {
   readonly facts: readonly { readonly name: string; readonly value: string | null }[];
 }
 
-const timelineOf = async (path = PATH): Promise<readonly Entry[]> =>
-  assertSuccess(await read(`${path}/timeline`))['entries'] as readonly Entry[];
+const timelineOf = async (path = PATH, query = ''): Promise<readonly Entry[]> =>
+  assertSuccess(await read(`${path}/timeline${query}`))['entries'] as readonly Entry[];
 
 const kindsOf = (entries: readonly Entry[]): string[] => entries.map(({ kind }) => kind);
 
@@ -105,6 +105,33 @@ test('a conflict says what it contradicts, without names and numbers that the co
   assert.match(text, /it contradicts what is known and was not applied/);
   assert.doesNotMatch(text, /9876543210|SITI|closed/);
   assert.ok(text.includes(publishedReason('OTHER')), text);
+});
+
+test('what operators did with it, without the reasons, which have names of customers', async () => {
+  const engineer = await service.addClient('engineer', ['operator:write', 'operator:unmask']);
+  const act = (path: string, body: Record<string, unknown>): Promise<Answer> =>
+    send(`${service.operatorUrl}/operator/v1/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${engineer.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ reason: 'SITI RAHAYU with 9876543210 asks', ...body }),
+    });
+  const delivery = (await timelineOf()).find(({ kind }) => kind === 'callback_delivery');
+  const deliveryId = delivery?.facts.find(({ name }) => name === 'delivery_id')?.value ?? assert.fail();
+  assertSuccess(await act('transactions/TB0000000001/unmask', {}));
+  assertSuccess(await act(`callback-deliveries/${deliveryId}/resend`, { client_id: 'alpha' }));
+  // Of another client, with the same ID: not a part of this one's timeline.
+  assertSuccess(await service.feed(statusUpdate({ client_id: 'beta' })));
+  assertSuccess(await act('transactions/TB0000000001/unmask?client_id=beta', {}));
+
+  const entries = await timelineOf(PATH, '?client_id=alpha');
+  assert.deepEqual(
+    entries.filter(({ kind }) => kind === 'operator_action').map(({ text }) => text),
+    [
+      'The operator engineer looked at the account number and the name',
+      'The operator engineer had a callback sent again',
+    ],
+  );
+  assert.doesNotMatch(JSON.stringify(entries), /SITI|9876543210/);
 });
 
 test('an ID of two clients needs the client', async () => {

@@ -200,6 +200,20 @@ export async function listOperatorActions(
   return rows.map(toAction);
 }
 
+/** What was done with any of these, the latest first. */
+export async function listActionsAbout(
+  database: Database,
+  { clientId, subjectIds }: { readonly clientId: string; readonly subjectIds: readonly string[] },
+  limit: number,
+): Promise<OperatorAction[]> {
+  const rows = await database.query<ActionRow>(
+    `select ${COLUMNS} from tiba.operator_actions
+      where subject_id = any ($1) and client_id = $2 order by sequence desc limit $3`,
+    [subjectIds, clientId, limit],
+  );
+  return rows.map(toAction);
+}
+
 const COLUMNS = `sequence, happened_at, actor, origin, action, client_id, subject_id, reason, before, after,
             actor_name, session_id, role, proposal_id, approved_by, approved_by_name, previous_hash, hash`;
 

@@ -92,8 +92,7 @@ export const readTimelineSchema = schemaOf(
     summary: 'Read what happened to one transaction',
     description:
       'In the order of time: status updates with their sources, answers of the bank with its codes, events, ' +
-      'callbacks ' +
-      'with their attempts, and the checks of the account in the 30 days before.',
+      'callbacks with their attempts, what operators did, and the checks of the account in the 30 days before.',
     message: 'Timeline found',
   },
   Type.Object(

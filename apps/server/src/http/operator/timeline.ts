@@ -7,6 +7,7 @@ import type { Transaction } from '../../domain/transaction.ts';
 import { type AccountCheck, findAccountChecks } from '../../postgres/account-checks.ts';
 import { type Attempt, listAttempts } from '../../postgres/callback-history.ts';
 import type { Database } from '../../postgres/database.ts';
+import { listActionsAbout, type OperatorAction } from '../../postgres/operator-actions.ts';
 import { listStatusUpdates, type StatusUpdate } from '../../postgres/status-updates.ts';
 import {
   type EventDelivery,
@@ -25,6 +26,7 @@ export const TIMELINE_KINDS = [
   'callback_delivery',
   'callback_attempt',
   'account_check',
+  'operator_action',
 ] as const;
 export type TimelineKind = (typeof TIMELINE_KINDS)[number];
 
@@ -55,6 +57,7 @@ const UPDATES_MAX = 200;
 const EVENTS_MAX = 20;
 const ATTEMPTS_MAX = 20;
 const CHECKS_MAX = 20;
+const ACTIONS_MAX = 50;
 const CHECKED_BEFORE_MS = 30 * 24 * 60 * 60 * 1_000;
 
 /** Everything that is stored about a transaction, with account numbers and names left out. */
@@ -73,12 +76,14 @@ export async function readTimeline(dependencies: TimelineDependencies, transacti
     clientId,
     events.map(({ sequence }) => sequence),
   );
-  const attempts = await Promise.all(
-    deliveries.map(async (delivery) => {
+  const subjectIds = [transaction.transactionId, ...deliveries.map(deliveryIdOf)];
+  const [actions, ...attempts] = await Promise.all([
+    listActionsAbout(database, { clientId, subjectIds }, ACTIONS_MAX),
+    ...deliveries.map(async (delivery) => {
       const listed = await listAttempts(database, { clientId, ...delivery }, ATTEMPTS_MAX);
       return listed.map((attempt) => attemptEntry(delivery, attempt));
     }),
-  );
+  ]);
   const entries = [
     createdEntry(transaction),
     ...checks.map(checkEntry),
@@ -87,6 +92,7 @@ export async function readTimeline(dependencies: TimelineDependencies, transacti
     ...events.map(eventEntry),
     ...deliveries.flatMap((delivery) => deliveryEntries(delivery, events)),
     ...attempts.flat(),
+    ...actions.map(actionEntry),
   ];
   return {
     inquiries: inquirySummary(updates, schedule),
@@ -263,3 +269,24 @@ function checkEntry({ checkedAt, outcome, rail, requestId, clientId }: AccountCh
     facts: { outcome, rail, request_id: requestId },
   };
 }
+
+const ACTIONS: Readonly<Record<string, string>> = {
+  'transaction unmask': 'looked at the account number and the name',
+  'transaction inquire': 'had the bank asked',
+  'review resolve': 'ended the review',
+  'delivery resend': 'had a callback sent again',
+};
+
+/** Without the reason: operators write names and account numbers of customers into it. */
+const actionEntry = (done: OperatorAction): TimelineEntry => ({
+  at: done.happenedAt,
+  kind: 'operator_action',
+  text: `The operator ${done.actorName ?? done.actor} ${ACTIONS[done.action] ?? `did: ${done.action}`}`,
+  facts: {
+    actor: done.actor,
+    origin: done.origin,
+    action: done.action,
+    subject_id: done.subjectId,
+    sequence: String(done.sequence),
+  },
+});

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Transaction } from '../../domain/transaction.ts';
 import type { Database } from '../../postgres/database.ts';
 import { recordingAction } from '../../postgres/operator-actions.ts';
 import type { StatusInquiries } from '../../status-inquiry/status-inquiries.ts';
@@ -25,17 +26,10 @@ export function transactionActions(app: FastifyInstance, dependencies: Transacti
     { onRequest: [authorize({ scope: 'operator:unmask' }), requireJson], schema: unmaskSchema },
     async (request, reply) => {
       const reason = reasonOf(fieldsIn(request));
-      const { clientId, transactionId, accountNumber, accountName } = await findRequested(database, request);
-      const record = {
-        action: 'transaction unmask',
-        clientId,
-        subjectId: transactionId,
-        reason,
-        before: null,
-        after: null,
-      };
+      const transaction = await findRequested(database, request);
       // Answered only when it is recorded.
-      await recordingAction(database, actorOf(request), async () => ({ result: null, record }));
+      await recordAction(request, 'transaction unmask', transaction, reason);
+      const { clientId, transactionId, accountNumber, accountName } = transaction;
       const data = {
         client_id: clientId,
         transaction_id: transactionId,
@@ -52,16 +46,8 @@ export function transactionActions(app: FastifyInstance, dependencies: Transacti
     async (request, reply) => {
       const reason = reasonOf(fieldsIn(request));
       const transaction = await findRequested(database, request);
+      await recordAction(request, 'transaction inquire', transaction, reason);
       const { clientId, transactionId, rail, status } = transaction;
-      const record = {
-        action: 'transaction inquire',
-        clientId,
-        subjectId: transactionId,
-        reason,
-        before: null,
-        after: null,
-      };
-      await recordingAction(database, actorOf(request), async () => ({ result: null, record }));
       const isAsked = rail !== null && status === 'PROCESS' && (await refresh(clientId, transactionId, rail));
       const after = await findRequested(database, request);
       const data = { inquired: isAsked, status: after.status };
@@ -72,6 +58,16 @@ export function transactionActions(app: FastifyInstance, dependencies: Transacti
       );
     },
   );
+
+  function recordAction(
+    request: FastifyRequest,
+    action: string,
+    { clientId, transactionId: subjectId }: Transaction,
+    reason: string,
+  ): Promise<null> {
+    const record = { action, clientId, subjectId, reason, before: null, after: null };
+    return recordingAction(database, actorOf(request), async () => ({ result: null, record }));
+  }
 }
 
 function fieldsIn(request: FastifyRequest): FastifyRequest {
