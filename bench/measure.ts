@@ -43,7 +43,7 @@ const FAILED_SHARE_MAX = 0.01;
  * them equally. Resolves to the measurements of each target, by round.
  */
 export async function measureInRounds<Name extends string>(
-  context: BenchContext,
+  context: MeasuringContext,
   targets: Readonly<Record<Name, Target>>,
   { warmUpSeconds, rounds, roundSeconds }: Durations,
 ): Promise<Record<Name, Measurement[]>> {
@@ -54,9 +54,13 @@ export async function measureInRounds<Name extends string>(
   for (let round = warmUpSeconds > 0 ? 0 : 1; round <= rounds; round += 1) {
     context.logProgress(round === 0 ? 'warming up …' : `round ${round} of ${rounds} …`);
     for (const name of names) {
-      const seconds = round === 0 ? warmUpSeconds : roundSeconds;
-      const measurement = await measure(context, targets[name], seconds, (run += 1));
+      let seconds = round === 0 ? warmUpSeconds : roundSeconds;
+      let measurement = await measure(context, targets[name], seconds, (run += 1));
       if (round === 0) continue;
+      while (isUnanswered(measurement) && seconds < UNANSWERED_SECONDS_MAX) {
+        seconds *= 2;
+        measurement = await measure(context, targets[name], seconds, (run += 1));
+      }
       requireSuccess(targets[name], measurement, seconds);
       measurements[name].push(measurement);
     }
@@ -64,7 +68,17 @@ export async function measureInRounds<Name extends string>(
   return measurements;
 }
 
-async function measure(context: BenchContext, target: Target, seconds: number, run: number): Promise<Measurement> {
+type MeasuringContext = Pick<BenchContext, 'signal' | 'logProgress' | 'load'>;
+
+/**
+ * On a machine that is busy with other work, a short round may end before its first answer: a longer one follows, and
+ * the last one takes at least this long.
+ */
+const UNANSWERED_SECONDS_MAX = 16;
+
+const isUnanswered = ({ perSecond, failed }: Measurement): boolean => perSecond === 0 && failed === 0;
+
+async function measure(context: MeasuringContext, target: Target, seconds: number, run: number): Promise<Measurement> {
   const { signal } = context;
   signal.throwIfAborted();
   const { title, pid, workers = [], requests, secondRequests, service } = target;
