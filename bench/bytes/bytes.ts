@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
-import { deleteCallbackHistory, deleteEvents } from '../../apps/server/src/postgres/events-retention.ts';
+import { deleteCallbackHistory, scanEvents } from '../../apps/server/src/postgres/events-retention.ts';
 import { migrateJobs } from '../../apps/server/src/postgres/migrate.ts';
 import { deleteStatusMessages } from '../../apps/server/src/postgres/status-messages-retention.ts';
 import type { BenchContext } from '../bench-context.ts';
@@ -113,7 +113,8 @@ async function deleteHistory(database: Database): Promise<void> {
   const later = new Date(Date.now() + 24 * 60 * 60 * 1_000);
   while ((await deleteStatusMessages(database, later, DELETE_BATCH)) > 0);
   while ((await deleteCallbackHistory(database, later, DELETE_BATCH)) > 0);
-  while ((await deleteEvents(database, later, DELETE_BATCH)) > 0);
+  const events = scanEvents(database, DELETE_BATCH);
+  while ((await events.deleteBatch(later)) > 0 || events.hasMore());
 }
 
 async function readWal(client: pg.Client): Promise<number> {

@@ -12,10 +12,10 @@ import { archiveTransactions } from '../../apps/server/src/archive/archive-trans
 import { restoreArchive } from '../../apps/server/src/archive/restore-archive.ts';
 import { verifyArchive } from '../../apps/server/src/archive/verify-archive.ts';
 import { isRetentionHeld, listArchiveFiles } from '../../apps/server/src/postgres/archive-files.ts';
-import { deleteCallbackHistory, deleteEvents } from '../../apps/server/src/postgres/events-retention.ts';
+import { deleteCallbackHistory, scanEvents } from '../../apps/server/src/postgres/events-retention.ts';
 import { deleteStatusMessages } from '../../apps/server/src/postgres/status-messages-retention.ts';
 import { readHistories, type TransactionHistory } from '../../apps/server/src/postgres/transaction-histories.ts';
-import { deleteTransactions } from '../../apps/server/src/postgres/transactions-retention.ts';
+import { scanTransactions } from '../../apps/server/src/postgres/transactions-retention.ts';
 import { addOwnClient, chooseSeed, feedSuccesses, openSql, register } from '../callbacks/endpoints-harness.ts';
 import { databaseUrlOf, manage } from '../manage/manage-process.ts';
 import { eventually } from '../support/eventually.ts';
@@ -136,9 +136,18 @@ async function runUntilKilled(killAt: number | null): Promise<string | null> {
 
 async function deleteOld(): Promise<void> {
   const { database } = service.app;
-  for (const deleteBatch of [deleteStatusMessages, deleteCallbackHistory, deleteEvents, deleteTransactions]) {
+  await deleteHistory();
+  const transactions = scanTransactions(database, 1_000);
+  while ((await transactions.deleteBatch(daysAgo(400))) > 0 || transactions.hasMore());
+}
+
+async function deleteHistory(): Promise<void> {
+  const { database } = service.app;
+  for (const deleteBatch of [deleteStatusMessages, deleteCallbackHistory]) {
     while ((await deleteBatch(database, daysAgo(400), 1_000)) > 0);
   }
+  const events = scanEvents(database, 1_000);
+  while ((await events.deleteBatch(daysAgo(400))) > 0 || events.hasMore());
 }
 
 const statusOf = async (client: TestClient, identifier: string): Promise<string> => {
@@ -183,9 +192,7 @@ suite('the archive', () => {
 
   test('status checks answer byte for byte while the history is in the archive only', async () => {
     const { database } = service.app;
-    for (const deleteBatch of [deleteStatusMessages, deleteCallbackHistory, deleteEvents]) {
-      while ((await deleteBatch(database, daysAgo(400), 1_000)) > 0);
-    }
+    await deleteHistory();
     // The newest event of a client always stays.
     const kept = await readHistories(database, client.clientId, ids);
     assert.ok(kept.flatMap(({ events }) => events).length <= 1);
@@ -268,9 +275,9 @@ test('the retention waits for the archive: what is not archived is not removed',
   await sql(`update tiba.events set occurred_at = occurred_at - interval '500 days' where client_id = $1`, [
     client.clientId,
   ]);
-  assert.equal(await deleteEvents(database, daysAgo(400), 100), 0);
+  assert.equal(await scanEvents(database, 100).deleteBatch(daysAgo(400)), 0);
   assert.equal((await archive(3)).transactions, 4);
-  assert.equal(await deleteEvents(database, daysAgo(400), 100), 3);
+  assert.equal(await scanEvents(database, 100).deleteBatch(daysAgo(400)), 3);
 });
 
 test('a reversal after its transaction was archived is archived as well, and restored as the latest', async () => {

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import {
-  deleteCallbackHistory,
-  deleteEvents,
-  findOldestEvent,
-} from '../../apps/server/src/postgres/events-retention.ts';
+import { deleteCallbackHistory, findOldestEvent, scanEvents } from '../../apps/server/src/postgres/events-retention.ts';
 import { createLease } from '../../apps/server/src/postgres/leases.ts';
+import type { RetentionScan } from '../../apps/server/src/postgres/retention-scan.ts';
 import { deleteStatusMessages } from '../../apps/server/src/postgres/status-messages-retention.ts';
 import { listStatusUpdates } from '../../apps/server/src/postgres/status-updates.ts';
-import { deleteTransactions } from '../../apps/server/src/postgres/transactions-retention.ts';
+import { scanTransactions } from '../../apps/server/src/postgres/transactions-retention.ts';
 import {
   addOwnClient,
   call,
@@ -32,8 +29,8 @@ let service: TestService;
 let sql: Awaited<ReturnType<typeof openSql>>;
 // What is deleted is of all clients, so nothing old may be left of the test before.
 afterEach(async () => {
-  await batches(() => deleteEvents(service.app.database, daysAgo(400), 1_000));
-  await batches(() => deleteTransactions(service.app.database, daysAgo(400), 1_000));
+  await eventBatches(1_000);
+  await transactionBatches(1_000);
 });
 before(async () => {
   service = await startTestService({ rails: [] });
@@ -52,6 +49,19 @@ async function batches(deleteBatch: () => Promise<number>): Promise<number[]> {
   for (let size = await deleteBatch(); size > 0; size = await deleteBatch()) sizes.push(size);
   return sizes;
 }
+
+/** Deletes until nothing is left to examine; returns the sizes of batches that deleted something. */
+async function scanBatches(scan: RetentionScan): Promise<number[]> {
+  const sizes: number[] = [];
+  do {
+    const size = await scan.deleteBatch(daysAgo(400));
+    if (size > 0) sizes.push(size);
+  } while (scan.hasMore());
+  return sizes;
+}
+const eventBatches = (limit: number): Promise<number[]> => scanBatches(scanEvents(service.app.database, limit));
+const transactionBatches = (limit: number): Promise<number[]> =>
+  scanBatches(scanTransactions(service.app.database, limit));
 
 /** As if everything of the client had happened 500 days ago. */
 async function age({ clientId }: TestClient): Promise<void> {
@@ -121,7 +131,7 @@ test('events go, except for one with an open delivery; a reader before them gets
   await feedEvents(client, 2);
 
   const { database } = service.app;
-  const sizes = await batches(() => deleteEvents(database, daysAgo(400), 2));
+  const sizes = await eventBatches(2);
   assert.deepEqual([sizes.reduce((sum, size) => sum + size, 0), Math.max(...sizes)], [5, 2]);
   assert.deepEqual(await sequences(client), [2, 7, 8]);
   assert.deepEqual(
@@ -147,7 +157,7 @@ test('events go, except for one with an open delivery; a reader before them gets
 
   // The delivery was open only for so long.
   await sql('delete from tiba.callback_outbox where endpoint_id = $1', [endpointId]);
-  assert.deepEqual(await batches(() => deleteEvents(database, daysAgo(400), 2)), [1]);
+  assert.deepEqual(await eventBatches(2), [1]);
 });
 
 /** Regression: the event with the latest time before the retention time took all events before it along. */
@@ -160,11 +170,10 @@ test('one event with a time of 1970 removes no recent event', async () => {
       numbers,
     ]);
   await setTime(`'1970-01-01T00:00:00Z'`, [3]);
-  const { database } = service.app;
-  assert.deepEqual(await batches(() => deleteEvents(database, daysAgo(400), 1_000)), []);
+  assert.deepEqual(await eventBatches(1_000), []);
   assert.deepEqual(await sequences(client), [1, 2, 3, 4, 5]);
   await setTime(`now() - interval '500 days'`, [1, 2]);
-  assert.deepEqual(await batches(() => deleteEvents(database, daysAgo(400), 1_000)), [3]);
+  assert.deepEqual(await eventBatches(1_000), [3]);
   assert.deepEqual(await sequences(client), [4, 5]);
 });
 
@@ -177,11 +186,10 @@ for (const table of ['callback_endpoints', 'clients']) {
     await feedEvents(client, 3);
     await age(client);
     await sql('update tiba.events set occurred_at = now() where client_id = $1 and sequence = 3', own);
-    const { database } = service.app;
-    assert.deepEqual(await batches(() => deleteEvents(database, daysAgo(400), 2)), []);
+    assert.deepEqual(await eventBatches(2), []);
     const reason = table === 'clients' ? '' : `, disabled_reason = 'failing'`;
     await sql(`update tiba.${table} set disabled_at = now() ${reason} where client_id = $1`, own);
-    assert.deepEqual(await batches(() => deleteEvents(database, daysAgo(400), 2)), [2]);
+    assert.deepEqual(await eventBatches(2), [2]);
     assert.deepEqual(await sql('select sequence::int from tiba.callback_outbox where endpoint_id = $1', [endpointId]), [
       { sequence: 3 },
     ]);
@@ -218,12 +226,11 @@ test('final transactions go after their events; a process that died in between c
   await age(client);
   const [recent] = await feedEvents(client, 1);
 
-  const { database } = service.app;
-  assert.deepEqual(await batches(() => deleteTransactions(database, daysAgo(400), 2)), []);
+  assert.deepEqual(await transactionBatches(2), []);
   // As a process leaves it that dies before it deletes the events.
   await sql('update tiba.event_sequences set removed_up_to = 3 where client_id = $1', [clientId]);
-  await batches(() => deleteEvents(database, daysAgo(400), 100));
-  assert.deepEqual(await batches(() => deleteTransactions(database, daysAgo(400), 2)), [2, 1]);
+  await eventBatches(100);
+  assert.deepEqual(await transactionBatches(2), [2, 1]);
   assert.deepEqual(
     (await sql('select transaction_id from tiba.transactions where client_id = $1 order by 1', [clientId])).map(
       ({ transaction_id: id }) => id,
@@ -231,6 +238,30 @@ test('final transactions go after their events; a process that died in between c
     [open.transaction_id, recent],
   );
   assert.deepEqual(await sql('select from tiba.other_status_updates where transaction_id = $1', [first]), []);
+});
+
+/** Regression: each batch stepped over all that stays again, and took longer and longer. */
+test('what must stay is examined once in an hour, and not in each batch', async () => {
+  const client = await addOwnClient(service);
+  const { endpointId } = await register(service, { url: 'http://127.0.0.1:9/' }, client.token);
+  await feedEvents(client, 7);
+  await age(client);
+  await feedEvents(client, 1);
+  // Of the first five, the deliveries are open.
+  await sql('delete from tiba.callback_outbox where endpoint_id = $1 and sequence > 5', [endpointId]);
+  let nowMs = 0;
+  const { database } = service.app;
+  const [events, transactions] = [scanEvents(database, 2, () => nowMs), scanTransactions(database, 2, () => nowMs)];
+  assert.deepEqual(await scanBatches(events), [1, 1]);
+  assert.deepEqual(await scanBatches(transactions), [1, 1]);
+  assert.deepEqual(await sequences(client), [1, 2, 3, 4, 5, 8]);
+  await sql('delete from tiba.callback_outbox where endpoint_id = $1 and sequence < 3', [endpointId]);
+  assert.deepEqual(await scanBatches(events), []);
+  nowMs += 60 * 60 * 1_000;
+  assert.deepEqual(await scanBatches(events), [2]);
+  assert.deepEqual(await scanBatches(transactions), [2]);
+  assert.deepEqual(await sequences(client), [3, 4, 5, 8]);
+  await sql('delete from tiba.callback_outbox where endpoint_id = $1', [endpointId]);
 });
 
 test('one process holds a lease, and another takes it when it has ended', async () => {

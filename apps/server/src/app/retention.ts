@@ -1,16 +1,12 @@
 import { isRetentionHeld } from '../postgres/archive-files.ts';
 import type { Database } from '../postgres/database.ts';
-import {
-  deleteCallbackHistory,
-  deleteEvents,
-  findOldestAttempt,
-  findOldestEvent,
-} from '../postgres/events-retention.ts';
+import { deleteCallbackHistory, findOldestAttempt, findOldestEvent, scanEvents } from '../postgres/events-retention.ts';
 import { type RetentionOptions, startRetention } from '../postgres/retention.ts';
 import { deleteStatusMessages, findOldestStatusMessage } from '../postgres/status-messages-retention.ts';
-import { deleteTransactions, findOldestTransaction } from '../postgres/transactions-retention.ts';
+import { findOldestTransaction, scanTransactions } from '../postgres/transactions-retention.ts';
 import type { AppContext } from './app-context.ts';
 
+type Batches = Pick<RetentionOptions, 'deleteBatch' | 'hasMore'>;
 type Retention = Omit<RetentionOptions, 'log' | 'onDeleted' | 'onOldest'>;
 
 /**
@@ -46,36 +42,42 @@ const MESSAGES_BATCH = 200;
  */
 export function openTransactionRetention(context: AppContext, database: Database): void {
   const { messageDays, callbackDays, eventDays, transactionDays } = context.options.settings;
-  const unlessHeld =
-    (deleteBatch: RetentionOptions['deleteBatch']): RetentionOptions['deleteBatch'] =>
-    async (before) =>
-      (await isRetentionHeld(database)) ? 0 : deleteBatch(before);
+  const unlessHeld = ({ deleteBatch, hasMore = () => false }: Batches): Batches => {
+    let isHeld = false;
+    return {
+      async deleteBatch(before) {
+        isHeld = await isRetentionHeld(database);
+        return isHeld ? 0 : deleteBatch(before);
+      },
+      hasMore: () => !isHeld && hasMore(),
+    };
+  };
   openRetention(context, {
     database,
     records: 'status_messages',
     days: messageDays,
-    deleteBatch: unlessHeld((before) => deleteStatusMessages(database, before, MESSAGES_BATCH)),
+    ...unlessHeld({ deleteBatch: (before) => deleteStatusMessages(database, before, MESSAGES_BATCH) }),
     findOldest: () => findOldestStatusMessage(database),
   });
   openRetention(context, {
     database,
     records: 'callbacks',
     days: callbackDays,
-    deleteBatch: unlessHeld((before) => deleteCallbackHistory(database, before, BATCH)),
+    ...unlessHeld({ deleteBatch: (before) => deleteCallbackHistory(database, before, BATCH) }),
     findOldest: () => findOldestAttempt(database),
   });
   openRetention(context, {
     database,
     records: 'events',
     days: eventDays,
-    deleteBatch: unlessHeld((before) => deleteEvents(database, before, BATCH)),
+    ...unlessHeld(scanEvents(database, BATCH)),
     findOldest: () => findOldestEvent(database),
   });
   openRetention(context, {
     database,
     records: 'transactions',
     days: transactionDays,
-    deleteBatch: unlessHeld((before) => deleteTransactions(database, before, BATCH)),
+    ...unlessHeld(scanTransactions(database, BATCH)),
     findOldest: () => findOldestTransaction(database),
   });
 }

@@ -1,4 +1,5 @@
 import type { Database } from './database.ts';
+import { createRetentionScan, type RetentionScan, type ScannedBatch } from './retention-scan.ts';
 
 /** SQL: the last event of the client `s` from before $1 that the archive has, where there is an archive, as `last`. */
 const LAST_BEFORE = `
@@ -65,16 +66,19 @@ export async function findOldestAttempt(database: Database): Promise<Date | null
 }
 
 /**
- * Deletes at most `limit` events from before then, with the attempts of their callbacks, and returns how many. They go
- * in the order of their sequences, so an event stays while an earlier one does. Events with a delivery that is still
- * open stay, unless its endpoint or client is disabled. First each client's `removed_up_to` grows, so that readers of
- * what is deleted learn of it: a process that dies in between leaves events that the next call deletes.
+ * Deletes events from before then, with the attempts of their callbacks, at most `limit` in a batch. They go in the
+ * order of their sequences, so an event stays while an earlier one does. Events with a delivery that is still open
+ * stay, unless its endpoint or client is disabled. First each client's `removed_up_to` grows, so that readers of what
+ * is deleted learn of it: a process that dies in between leaves events that the next batch deletes.
  */
-export async function deleteEvents(database: Database, before: Date, limit: number): Promise<number> {
-  const deleted = await deleteRemoved(database, limit);
-  if (deleted > 0 || !(await growRemoved(database, before, limit))) return deleted;
-  return deleteRemoved(database, limit);
-}
+export const scanEvents = (database: Database, limit: number, nowMs?: () => number): RetentionScan =>
+  createRetentionScan<string>(async (before, positions) => {
+    const left = await deleteRemoved(database, limit, positions);
+    if (left.hasMore || left.deleted > 0) return { ...left, hasMore: true };
+    if (!(await growRemoved(database, before, limit))) return left;
+    const { deleted } = await deleteRemoved(database, limit, positions);
+    return { deleted, hasMore: true };
+  }, nowMs);
 
 /** Moves each client's `removed_up_to` by at most `limit` events. Returns whether one has moved. */
 async function growRemoved(database: Database, before: Date, limit: number): Promise<boolean> {
@@ -111,13 +115,27 @@ select s.client_id, last.sequence
       and v.sequence <= coalesce(s.archived_up_to, v.sequence)
     order by v.sequence desc limit 1) last`;
 
-function deleteRemoved(database: Database, limit: number): Promise<number> {
+/** `positions`: of each client, the last event that was examined and stays. */
+function deleteRemoved(database: Database, limit: number, positions: Map<string, string>): Promise<ScannedBatch> {
   return database.transaction(async (query) => {
-    const { rows: old } = await query<{ client_id: string; sequence: string }>(LOCK_SQL, [limit]);
-    if (old.length === 0) return 0;
+    const { rows: examined } = await query<{ client_id: string; sequence: string; is_open: boolean }>(EXAMINED_SQL, [
+      limit,
+      [...positions.keys()],
+      [...positions.values()],
+    ]);
+    for (const { client_id: clientId, sequence, is_open: isOpen } of examined) {
+      if (isOpen || positions.has(clientId)) positions.set(clientId, sequence);
+    }
+    const old = examined.filter(({ is_open: isOpen }) => !isOpen);
+    const hasMore = examined.length === limit;
+    if (old.length === 0) return { deleted: 0, hasMore };
     const keys = [old.map((each) => each.client_id), old.map((each) => each.sequence)];
-    const { rows } = await query<{ deleted: number }>(DELETE_SQL, keys);
-    return rows[0]?.deleted ?? 0;
+    const { rows: locked } = await query<{ client_id: string; sequence: string }>(LOCK_SQL, keys);
+    const { rows } = await query<{ deleted: number }>(DELETE_SQL, [
+      locked.map((each) => each.client_id),
+      locked.map((each) => each.sequence),
+    ]);
+    return { deleted: rows[0]?.deleted ?? 0, hasMore };
   });
 }
 
@@ -132,17 +150,24 @@ const HAS_OPEN_DELIVERY = `exists (
     join tiba.clients c on c.client_id = e.client_id
    where e.client_id = v.client_id and o.state = 'pending' and e.disabled_at is null and c.disabled_at is null)`;
 
+// In the order of the sequence for each client, so that the last one that stays is the position.
+const EXAMINED_SQL = `
+select v.client_id, v.sequence, v.is_open
+  from tiba.event_sequences s
+  left join unnest($2::text[], $3::bigint[]) as p (client_id, sequence) on p.client_id collate "C" = s.client_id
+ cross join lateral (
+   select v.client_id, v.sequence, ${HAS_OPEN_DELIVERY} as is_open from tiba.events v
+    where v.client_id = s.client_id and v.sequence > coalesce(p.sequence, 0) and v.sequence <= s.removed_up_to
+    order by v.sequence limit $1) v
+ where s.removed_up_to > 0
+ limit $1`;
+
 // A replay locks the events that it needs.
 const LOCK_SQL = `
 select v.client_id, v.sequence
-  from tiba.event_sequences s
- cross join lateral (
-   select v.client_id, v.sequence from tiba.events v
-    where v.client_id = s.client_id and v.sequence <= s.removed_up_to and not ${HAS_OPEN_DELIVERY}
-    order by v.sequence limit $1
-      for update skip locked) v
- where s.removed_up_to > 0
- limit $1`;
+  from unnest($1::text[], $2::bigint[]) as k (client_id, sequence)
+  join tiba.events v on v.client_id = k.client_id collate "C" and v.sequence = k.sequence
+   for update of v skip locked`;
 
 // A statement of its own, which sees the replays that ended before the events were locked.
 const DELETE_SQL = `

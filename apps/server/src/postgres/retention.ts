@@ -19,6 +19,8 @@ export interface RetentionOptions {
   readonly days: number;
   /** Deletes some records from before that time, few enough not to block others. Resolves to how many; 0: all. */
   readonly deleteBatch: (before: Date) => Promise<number>;
+  /** Whether records are left although a batch deleted none (retention-scan.ts). */
+  readonly hasMore?: () => boolean;
   /** The time of the oldest record; null when there is none. */
   readonly findOldest?: () => Promise<Date | null>;
   readonly onDeleted?: (count: number) => void;
@@ -32,7 +34,7 @@ export interface RetentionOptions {
  */
 export function startRetention(options: RetentionOptions): { stop(): Promise<void> } {
   const { database, records, days, deleteBatch, log } = options;
-  const { findOldest, onDeleted = () => {}, onOldest = () => {} } = options;
+  const { hasMore = () => false, findOldest, onDeleted = () => {}, onOldest = () => {} } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   const lease = createLease(database, `retention of ${records}`, LEASE_MS);
@@ -44,9 +46,9 @@ export function startRetention(options: RetentionOptions): { stop(): Promise<voi
       while (!signal.aborted && (await lease.hold())) {
         const startedMs = performance.now();
         const count = await deleteBatch(before);
-        if (count === 0) break;
+        if (count === 0 && !hasMore()) break;
         deleted += count;
-        onDeleted(count);
+        if (count > 0) onDeleted(count);
         await pause(Math.max(PAUSE_MIN_MS, (performance.now() - startedMs) * PAUSES_PER_BATCH));
       }
     } finally {
