@@ -21,6 +21,7 @@ const SCOPES: readonly Scope[] = [
   'callbacks:manage',
   'feed:write',
   'operator:read',
+  'audit:read',
 ];
 /** Counted exactly like any limit, and never reached. */
 const REQUESTS_PER_MINUTE = 100_000_000;

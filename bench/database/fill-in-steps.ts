@@ -14,12 +14,14 @@ export interface Filling {
   readonly values: readonly unknown[];
   /** What the transactions need, in the same database transaction. */
   readonly prepare?: (client: pg.Client) => Promise<unknown>;
+  /** What belongs to the transactions, in the same database transaction. */
+  readonly complete?: (client: pg.Client) => Promise<unknown>;
 }
 
 /** Creates a database of transactions that a statement makes up, some thousands at a time. */
 export async function fillInSteps(
   context: BenchContext,
-  { name, rows, sql, values, prepare }: Filling,
+  { name, rows, sql, values, prepare, complete }: Filling,
 ): Promise<BenchDatabase> {
   const { signal, logProgress } = context;
   const connectionString = await makeEmptyDatabase(context, name);
@@ -40,8 +42,9 @@ export async function fillInSteps(
       await client.query(sql, [from, to - 1, ...values]);
       if (to % 1_000_000 === 0) logProgress(`  ${to.toLocaleString('en')} of ${rows.toLocaleString('en')}`);
     }
+    await complete?.(client);
     await client.query('commit');
-    await client.query('vacuum (analyze) tiba.transactions');
+    await client.query('vacuum (analyze)');
     await client.query('checkpoint');
   } finally {
     await client.end();

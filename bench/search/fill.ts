@@ -1,6 +1,7 @@
 import type { BenchContext } from '../bench-context.ts';
 import type { BenchDatabase } from '../database/databases.ts';
 import { fillInSteps } from '../database/fill-in-steps.ts';
+import { fillLists } from './fill-lists.ts';
 
 export const CLIENTS = 200;
 /** The transactions are spread evenly over this time before `END`. */
@@ -8,6 +9,8 @@ export const DAYS = 30;
 const END = '2026-11-01T00:00:00Z';
 /** Amounts are multiples of 500, and one in ten is the same. */
 const AMOUNTS = 20_000;
+/** Of this many transactions, one had its account checked before. */
+const CHECKS_OF_TRANSACTIONS = 10;
 
 /** The transaction with this number, as `FILL` makes it. */
 export function transactionOf(number: number, rows: number) {
@@ -18,6 +21,8 @@ export function transactionOf(number: number, rows: number) {
     referenceId: `INV/2026/${number}`,
     railReference: `P${String(number).padStart(14, '0')}`,
     bankReference: `BCA${String(number).padStart(14, '0')}`,
+    externalId: `X${String(number).padStart(14, '0')}`,
+    requestId: `request-${number - (number % CHECKS_OF_TRANSACTIONS)}`,
     accountNumber: String((number * 7919) % 1_000_003).padStart(10, '0'),
     amount: number % 10 === 0 ? 50_000 : 1_000 + ((number * 7919) % AMOUNTS) * 500,
     day: new Date(createdMs + 7 * 3_600_000).toISOString().slice(0, 10),
@@ -38,20 +43,22 @@ export const makeSearchDatabase = (context: BenchContext, rows: number): Promise
          select 'client-' || n, 'x', '\\x00', '{}' from generate_series(0, $1::integer - 1) as n`,
         [CLIENTS],
       ),
+    complete: (client) => fillLists(client, { rows, clients: CLIENTS, end: END, checksOf: CHECKS_OF_TRANSACTIONS }),
   });
 
 const FILL = `
 insert into tiba.transactions
   (client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code, bank_name, account_number,
    account_name, description, created_at, processed_at, failure_reason, version, expected_by, overdue_since, rail,
-   rail_reference, bank_reference, rendered)
+   rail_reference, bank_reference, external_id, rendered)
 select 'client-' || number % ${CLIENTS}, 'TB' || lpad(number::text, 12, '0'), 'INV/2026/' || number, status,
        case when number % 10 = 0 then 50000 else 1000 + number * 7919 % ${AMOUNTS} * 500 end, 2500, 'IDR', '014',
        'Bank Central Asia', lpad((number * 7919 % 1000003)::text, 10, '0'), 'BUDI SANTOSO', 'Refund', created_at,
        case when status <> 'PROCESS' then created_at + interval '5 seconds' end,
        case when status = 'FAILED' then 'ACCOUNT_BLOCKED: The account is blocked' end, 1, '2099-11-21T05:02:26Z',
        case when status = 'PROCESS' then created_at + interval '30 minutes' end, 'bank',
-       'P' || lpad(number::text, 14, '0'), 'BCA' || lpad(number::text, 14, '0'), rpad('', 80, 'x')
+       'P' || lpad(number::text, 14, '0'), 'BCA' || lpad(number::text, 14, '0'),
+       'X' || lpad(number::text, 14, '0'), rpad('', 80, 'x')
   from generate_series($1::bigint, $2::bigint) as number
   cross join lateral (select
     case when number % 10000 = 7 then 'PROCESS' when number % 20 = 3 then 'FAILED' else 'SUCCESS' end as status,
