@@ -282,5 +282,5 @@ const countSql = (by: EventRange['by']): string => `
 with ${selectedSql(by, '')}
 select (select coalesce(array_agg(sequence::float8), '{}') from selected) as sequences,
        (select coalesce(array_agg(distinct subject_id::text), '{}')
-          from selected where starts_with(kind, 'disbursement.')) as transaction_ids,
+          from selected where starts_with(kind::text, 'disbursement.')) as transaction_ids,
        ${restSql(by)}`;
