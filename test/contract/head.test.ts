@@ -74,6 +74,7 @@ function publicTargets(): string[] {
     '/reference',
     '/reference/',
     '/reference/js/scalar.js',
+    '/docs/service.json',
     '/oauth/jwks',
     '/.well-known/oauth-authorization-server',
   ];

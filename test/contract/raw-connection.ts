@@ -116,6 +116,7 @@ function takeAnswer(received: Buffer, bodyless: boolean): { answer: Answer; rest
   const end = headEnd + 4 + length;
   if (received.length < end) return null;
   const text = received.toString('utf8', headEnd + 4, end);
-  const answer = { status, headers, text, json: text === '' ? {} : JSON.parse(text) };
+  const isJson = text !== '' && !headers.get('content-type')?.startsWith('text/');
+  const answer = { status, headers, text, json: isJson ? JSON.parse(text) : {} };
   return { answer, rest: Buffer.from(received.subarray(end)) };
 }

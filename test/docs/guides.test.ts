@@ -28,7 +28,10 @@ for (const [language, folder] of Object.entries(FOLDERS)) {
   suite(`the guides in ${language}`, () => {
     test('errors.md says for each code of the API which HTTP status it has and what to do', async () => {
       const page = await read(folder, 'errors.md');
-      const rows = [...page.matchAll(/^\| `([A-Z_]+)` \| (\d+)[^|]*\| ([^|]+) \| ([^|]+) \|$/gm)];
+      const [, ...sections] = page.split(/^### (?=`[A-Z_]+`$)/m);
+      const rows = sections.map(
+        (section) => /^`([A-Z_]+)`\n\n- (\d{3})[^:]*: ([^]+?)\n- \*\*[^*:]+:\*\* ([^]+?)\n\n/.exec(section) ?? [],
+      );
       assert.deepEqual(
         rows.map(([, code = '', status = '']) => `${code} ${status}`).sort(),
         ERROR_CODES.map((code) => `${code} ${httpStatusOf(code)}`).sort(),
@@ -51,7 +54,7 @@ for (const [language, folder] of Object.entries(FOLDERS)) {
 /** What both languages have alike: code, samples, and names in tables. Links lead to other pages and sections. */
 const alikeIn = (page: string): string[] => [
   ...[...page.matchAll(/^<!-- sample: .* -->$|^```[^]*?^```$/gm)].map(([text]) => text),
-  ...[...page.matchAll(/^\| (`[^|]+`) \|/gm)].map(([, cell = '']) => cell),
+  ...[...page.matchAll(/^\| (`[^|]+`) \||^#+ (`.*`)$/gm)].map(([, cell = '', heading = '']) => cell + heading),
 ];
 
 test('the Indonesian guides are the English ones: the same pages, commands, samples and codes', async () => {

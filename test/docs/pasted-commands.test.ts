@@ -157,5 +157,5 @@ test("README's two commands are those of the package", async () => {
   const blocks = await shellBlocks('README.md', 'npm ci');
   assert.deepEqual(blocks.match(/^npm ci && npm \w+$/gm), ['npm ci && npm start', 'npm ci && npm test']);
   assert.ok(scripts['start'] && scripts['test']);
-  assert.match(await read('.ci/run'), /^npm ci && npm test$/m);
+  assert.match(await read('.ci/run'), /^npm ci && npm run docs && npm test$/m);
 });

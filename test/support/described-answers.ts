@@ -49,7 +49,7 @@ export function judgeNotedAnswers(origins: readonly string[]): void {
 const OF_NO_OPERATION = /"error_code":"(?:NOT_FOUND|METHOD_NOT_ALLOWED)"/;
 
 /** Documents of other standards, and routes that the documents do not describe. */
-const NOT_DESCRIBED = /^\/(?:openapi|reference|sandbox\/|operator\/login|console\/)/;
+const NOT_DESCRIBED = /^\/(?:openapi|reference|docs\b|sandbox\/|operator\/login|console\/)/;
 
 export function judge({ listener, method: given, path, status, contentType, text }: NotedAnswer): void {
   const method = given.toUpperCase();

@@ -1,7 +1,7 @@
 import { namesOnly, type Repository, type Rule, select, textOf } from './repository.ts';
 
 /** This rule's own lists name what they forbid, and the license is not ours to word. */
-const EXEMPT = /^test\/tidiness\/|^LICENSE$|^package-lock\.json$/;
+const EXEMPT = /^test\/tidiness\/|^LICENSE$|^(?:docs\/)?package-lock\.json$/;
 const everywhere = (repository: Repository): string[] =>
   select(
     repository,
@@ -108,18 +108,23 @@ const noFormerNames: Rule = {
 const exactDependencies: Rule = {
   name: 'the lockfile names no addresses, and dependencies have exact versions',
   check(repository) {
-    const { dependencies, devDependencies } = JSON.parse(textOf(repository, 'package.json')) as Record<
-      string,
-      Record<string, string>
-    >;
-    const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(([, version]) => !/^\d/.test(version));
-    return [
-      ...loose.map(([name, version]) => `package.json: ${name} ${version}`),
-      ...(/"resolved":/.test(textOf(repository, 'package-lock.json')) ? ['package-lock.json'] : []),
-    ];
+    return ['', 'docs/'].flatMap((folder) => {
+      const { dependencies, devDependencies } = JSON.parse(textOf(repository, `${folder}package.json`)) as Record<
+        string,
+        Record<string, string>
+      >;
+      const all = Object.entries({ ...dependencies, ...devDependencies });
+      const loose = all.filter(([, version]) => !/^\d/.test(version));
+      const lock = `${folder}package-lock.json`;
+      return [
+        ...loose.map(([name, version]) => `${folder}package.json: ${name} ${version}`),
+        ...(/"resolved":/.test(textOf(repository, lock)) ? [lock] : []),
+      ];
+    });
   },
   planted: [
     { 'package.json': '{ "dependencies": { "pg": "^8.0.0" } }' },
+    { 'docs/package.json': '{ "devDependencies": { "vitepress": "latest" } }' },
     { 'package-lock.json': '{ "packages": { "node_modules/pg": { "resolved": "https://registry.example/pg.tgz" } } }' },
   ],
 };

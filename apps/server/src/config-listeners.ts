@@ -45,6 +45,13 @@ export const LISTENER_SETTINGS = {
     publicUrl,
     'The URL at which clients reach the public listener. It is the issuer and the audience of access tokens.',
   ),
+  docsDirectory: withDefault(
+    'TIBA_DOCS_DIR',
+    'docs/site/dist',
+    text,
+    'Folder of the built [documentation site](operating.md#the-documentation-site), which the public listener serves ' +
+      'at `/docs`. A relative path begins in the folder of the program.',
+  ),
   trustedProxies: withDefault(
     'TIBA_TRUSTED_PROXIES',
     '',

@@ -156,6 +156,7 @@ function buildPublicServer(
     openExports: createOpenWaits(services.sharedLimits.createConcurrencyLimiter('exports')),
     issuer: authentication.issuer,
     limitClock,
+    documentation: services.documentation,
   });
 }
 

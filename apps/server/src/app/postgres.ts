@@ -108,7 +108,7 @@ export async function openPostgresServices(context: AppContext): Promise<Postgre
 }
 
 /** Of clients without limits of their own. */
-const defaultLimits = (settings: Settings): ClientLimits => ({
+export const defaultLimits = (settings: Settings): ClientLimits => ({
   'check-status': settings.checkStatusPerMinute,
   'check-account': settings.checkAccountPerMinute,
   events: settings.eventsPerMinute,

@@ -1,3 +1,4 @@
+import type { DocumentationDependencies } from '../http/documentation/documentation.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import type { Rail } from '../rails/rail.ts';
 import { type AccountCheckServices, openAccountChecks } from './account-checks.ts';
@@ -8,6 +9,7 @@ import { openArchive } from './archive.ts';
 import { type Authentication, openAuthentication } from './authentication.ts';
 import { type Callbacks, openCallbacks } from './callbacks.ts';
 import { type CheckStatusServices, openCheckStatus } from './check-status.ts';
+import { describeDocumentation } from './documentation.ts';
 import { openPostgresServices, type PostgresServices } from './postgres.ts';
 import { openRails } from './rails.ts';
 import { openTransactionRetention } from './retention.ts';
@@ -25,6 +27,7 @@ export interface Services {
   readonly inquiries: AccountInquiries;
   readonly accountChecks: AccountCheckServices;
   readonly accountValidations: AccountValidations;
+  readonly documentation: DocumentationDependencies;
   /** Uses these rails from now on, and closes those that are not among them. @throws DatabaseUnavailable */
   replaceRails(rails: readonly Rail[], agreed: AgreedOptions): Promise<void>;
 }
@@ -61,6 +64,7 @@ export async function openServices(context: AppContext, publicUrl: () => string)
     inquiries,
     accountChecks,
     accountValidations,
+    documentation: describeDocumentation(context, publicUrl),
     async replaceRails(rails, agreed) {
       await replaceRails(rails, agreed);
       transactions.statusInquiries.replaceRails(rails);

@@ -12,6 +12,7 @@ import { callbackOperations } from './callbacks/callbacks.ts';
 import type { CallbackDependencies } from './callbacks/operation.ts';
 import { type CheckAccountDependencies, checkAccount } from './check-account/check-account.ts';
 import { type CheckStatusDependencies, checkStatus } from './check-status/check-status.ts';
+import { type DocumentationDependencies, publishDocumentation } from './documentation/documentation.ts';
 import { eventOperations } from './events/events.ts';
 import { collectMethods } from './method-not-allowed.ts';
 import { authorizationServerMetadata, type BuiltInIssuer, tokenEndpoint } from './oauth/authorization-server.ts';
@@ -43,7 +44,11 @@ export interface PublicServerDependencies {
   /** Null when an external issuer issues the tokens. */
   readonly issuer: BuiltInIssuer | null;
   readonly limitClock: MonotonicClock;
+  readonly documentation: DocumentationDependencies;
 }
+
+/** A page of the documentation has some twenty files, and fetches in advance those of the pages that it links to. */
+const SITE_FILES_PER_MINUTE = 1_200;
 
 /** The listener for clients: the operations of the API, login, and the API's OpenAPI description. */
 export async function createPublicServer(dependencies: PublicServerDependencies): Promise<FastifyInstance> {
@@ -72,6 +77,8 @@ export async function createPublicServer(dependencies: PublicServerDependencies)
   const sendFile = createFileSender(createSlidingWindow(dependencies.limitClock));
   publishDescription(app, '/openapi.json', sendFile);
   publishReferencePage(app, sendFile);
+  const sendSiteFile = createFileSender(createSlidingWindow(dependencies.limitClock), SITE_FILES_PER_MINUTE);
+  publishDocumentation(app, sendSiteFile, dependencies.documentation);
   answerOtherMethods();
   return app;
 }

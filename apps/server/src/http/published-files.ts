@@ -56,7 +56,8 @@ export const createFileSender =
     const { body, tag } = isCompressed ? gzipped : identity;
     reply.headers({ etag: tag, vary: 'Accept-Encoding', 'cache-control': cacheControl });
     const ifNoneMatch = request.headers['if-none-match'];
-    if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag)) return reply.code(304).send();
+    const isUnchanged = ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag);
+    if (isUnchanged && reply.statusCode === 200) return reply.code(304).send();
     if (isCompressed) reply.header('content-encoding', 'gzip');
     return reply.header('content-type', type).send(body);
   };

@@ -1,0 +1,77 @@
+import path from 'node:path';
+
+/** What is on the site, in the order of its menu. Sources are paths from the root of the repository. */
+
+export interface Section {
+  readonly title: string;
+  readonly sources: readonly string[];
+  /** On llms.txt as further reading. */
+  readonly isOptional?: true;
+}
+
+const inDocs = (...names: readonly string[]): string[] => names.map((name) => `docs/${name}.md`);
+
+const GUIDES = [
+  ...['README', 'start', 'validate', 'status', 'callbacks', 'errors'],
+  ...['limits', 'bulk', 'sandbox', 'going-live', 'snap'],
+];
+
+export const GUIDES_IN_ENGLISH: Section = {
+  title: 'Guides',
+  sources: GUIDES.map((name) => `docs/guides/${name}.md`),
+};
+
+export const GUIDES_IN_INDONESIAN: Section = {
+  title: 'Panduan',
+  sources: GUIDES.map((name) => `docs/id/guides/${name}.md`),
+};
+
+export const SECTIONS: readonly Section[] = [
+  GUIDES_IN_ENGLISH,
+  {
+    title: 'API',
+    sources: [
+      ...inDocs('api', 'contract', 'callbacks', 'account-validations', 'name-match', 'failure-reasons', 'banks'),
+      'packages/client/README.md',
+      ...inDocs('cli', 'check-file', 'snap-clients', 'simulated-bank', 'glossary'),
+    ],
+  },
+  {
+    title: 'For operators',
+    sources: [
+      ...inDocs('production', 'operating', 'console', 'configuration', 'incidents', 'runbooks', 'backup', 'guarantees'),
+      ...inDocs('feed', 'rails-file', 'snap', 'snap-profiles', 'iso20022', 'bi-fast', 'adding-a-rail', 'benchmarks'),
+      'SECURITY.md',
+    ],
+  },
+  {
+    title: 'The project',
+    isOptional: true,
+    sources: ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...inDocs('contract-tests')],
+  },
+];
+
+/** Pages in no menu, by their folder. */
+const FURTHER_FOLDER = 'docs/decisions/';
+
+export const isFurther = (source: string): boolean => source.startsWith(FURTHER_FOLDER) && source.endsWith('.md');
+
+/** Where a page outside docs/ is on the site. */
+const OUTSIDE: Readonly<Record<string, string>> = {
+  'README.md': 'index.md',
+  'ARCHITECTURE.md': 'architecture.md',
+  'CHANGELOG.md': 'changelog.md',
+  'CONTRIBUTING.md': 'contributing.md',
+  'SECURITY.md': 'security.md',
+  'packages/client/README.md': 'client.md',
+};
+
+/** The path of a source's page on the site, such as `guides/start.md`. */
+export function sitePathOf(source: string): string {
+  const inside = source.startsWith('docs/') ? source.slice('docs/'.length) : OUTSIDE[source];
+  if (inside === undefined) throw new Error(`${source} has no place on the site: give it one in docs/site/contents.ts`);
+  return path.posix.basename(inside) === 'README.md' ? path.posix.join(path.posix.dirname(inside), 'index.md') : inside;
+}
+
+/** A file that is no page: as text, which a browser shows. JSON it shows anyway. */
+export const sitePathOfFile = (file: string): string => `files/${file}${file.endsWith('.json') ? '' : '.txt'}`;

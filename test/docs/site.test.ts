@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { anchorsOf } from '../../docs/site/anchors.ts';
+import { assembleSite, type Site } from '../../docs/site/assemble.ts';
+import { documentOf, operationsOf } from '../support/openapi.ts';
+
+/** What the documentation site is made of; VitePress makes HTML of it (`npm run docs`). */
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const site = await assembleSite(root);
+
+const pageAt = ({ pages }: Site, sitePath: string): string => pages.get(sitePath) ?? assert.fail(sitePath);
+
+suite('the assembled site', () => {
+  test('has every page in one menu, but for the decisions and the lists of files', () => {
+    const links = [...site.menus.en, ...site.menus.id].flatMap(({ items }) => items.map(({ link }) => link));
+    assert.equal(new Set(links).size, links.length);
+    const inMenus = new Set(links);
+    const missing = [...site.pages.keys()]
+      .filter((sitePath) => !/^(?:decisions|files)\//.test(sitePath))
+      .filter((sitePath) => !inMenus.has(`/${sitePath.replace(/(?:index)?\.md$/, '')}`));
+    assert.deepEqual(missing, []);
+    for (const { text, items } of [...site.menus.en, ...site.menus.id])
+      for (const item of items) assert.ok(item.text !== '', `${text}: ${item.link} has no title`);
+  });
+
+  test('links of its pages lead to pages, headings and files of the site', () => {
+    let count = 0;
+    for (const [sitePath, page] of site.pages) {
+      const links = page
+        .replaceAll(/^```[^]*?^```$/gm, '')
+        .matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)/g);
+      for (const [link, target = '', anchor] of links) {
+        const found = target === '' ? sitePath : path.posix.join(path.posix.dirname(sitePath), target);
+        assert.ok(site.pages.has(found) || site.files.has(found), `${sitePath}: ${link}`);
+        if (anchor !== undefined) assert.ok(anchorsOf(pageAt(site, found)).has(anchor), `${sitePath}: ${link}`);
+        count += 1;
+      }
+    }
+    assert.ok(count > 500, String(count));
+  });
+
+  test('has a reference of every operation, with its codes, scope and schemas', () => {
+    const pages = [...site.pages].filter(([sitePath]) => sitePath.startsWith('reference/'));
+    const text = pages.map(([, page]) => page).join('\n');
+    for (const { method, path: route, operation } of operationsOf(documentOf('public'))) {
+      assert.ok(text.includes(`\n\`\`\`http\n${method.toUpperCase()} ${route}\n`), route);
+      assert.ok(text.includes(`\n## ${operation.summary}\n`), route);
+    }
+    const check = pageAt(site, 'reference/account-validation.md');
+    assert.match(check, /Scope: `account:check`\./);
+    assert.match(check, /^\| 400 \| `INVALID_BANK_CODE`, `INVALID_FORMAT` \|/m);
+    assert.match(check, /\[CheckedAccount\]\(\.\/schemas\.md#checkedaccount\)/);
+    assert.match(
+      pageAt(site, 'reference/schemas.md'),
+      /^\| `is_valid` \| boolean \| true exactly when status is ACTIVE/m,
+    );
+  });
+
+  test('llms.txt names every page of the menus with a sentence', () => {
+    for (const { items } of [...site.menus.en, ...site.menus.id]) {
+      for (const { text } of items) assert.ok(site.llms.includes(`- [${text}](/docs/`), text);
+    }
+    for (const line of site.llms.split('\n').filter((each) => each.startsWith('- ')))
+      assert.match(line, /^- \[.+\]\(\/docs\/[\w./-]+\.md\): \S.{10,}$/);
+  });
+
+  test('guides lead to the other language', () => {
+    assert.match(pageAt(site, 'guides/start.md'), /^# .*\n\n\[Bahasa Indonesia\]\(\.\.\/id\/guides\/start\.md\)$/m);
+    assert.match(pageAt(site, 'id/guides/start.md'), /^# .*\n\n\[English\]\(\.\.\/\.\.\/guides\/start\.md\)$/m);
+  });
+});
+
+test('a dead link fails the build, and says where it is', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'tiba-site-'));
+  try {
+    await mkdir(path.join(folder, 'docs'));
+    await writeFile(path.join(folder, 'docs/one.md'), '# One\n\n[nowhere](two.md)\n');
+    await writeFile(path.join(folder, 'openapi.json'), '{"paths":{},"tags":[],"components":{"schemas":{}}}');
+    await assert.rejects(assembleSite(folder), /docs\/one\.md: a link leads to docs\/two\.md, which does not exist/);
+    await writeFile(path.join(folder, 'docs/two.md'), '# Two\n');
+    assert.match(pageAt(await assembleSite(folder), 'one.md'), /\[nowhere\]\(\.\/two\.md\)/);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});

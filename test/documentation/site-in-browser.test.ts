@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import axe, { type AxeResults } from 'axe-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { assembleSite } from '../../docs/site/assemble.ts';
+import { commandIsMissing } from '../support/required-command.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+/** The built documentation site in a real browser. `npm run docs` builds it; CI does so before the tests (.ci/run). */
+
+const CHROMIUM = 'chromium';
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const skip = commandIsMissing(CHROMIUM) || (await siteIsMissing());
+
+/** The machine may be busy with tests. */
+const PAGE_TIMEOUT_MS = 60_000;
+
+/** The reason to skip when the site in docs/site/dist is not that of these sources. */
+async function siteIsMissing(): Promise<string | false> {
+  const { pages } = await assembleSite(root);
+  const built = (sitePath: string): Promise<string> =>
+    readFile(path.join(root, 'docs/site/dist', sitePath), 'utf8').catch(() => '');
+  for (const [sitePath, page] of pages) {
+    if ((await built(sitePath)) === page) continue;
+    assert.notEqual(process.env['CI'], 'true', `docs/site/dist has not this ${sitePath}; CI must run npm run docs.`);
+    return 'The documentation site is not built, or not from these pages: npm run docs builds it.';
+  }
+  return false;
+}
+
+suite('the documentation site in Chromium', { skip }, () => {
+  let service: TestService;
+  let browser: Browser;
+  let page: Page;
+  const elsewhere: string[] = [];
+  const problems: string[] = [];
+  before(async () => {
+    service = await startTestService({ rails: [] });
+    // A service in a container runs as root, where Chromium's own sandbox does not start.
+    browser = await chromium.launch({ executablePath: `/usr/bin/${CHROMIUM}`, args: ['--no-sandbox'] });
+    page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
+    page.setDefaultTimeout(PAGE_TIMEOUT_MS);
+    await page.route('**', (route) => {
+      const url = route.request().url();
+      if (new URL(url).origin === service.url) return route.continue();
+      elsewhere.push(url);
+      return route.abort();
+    });
+    // What the Content-Security-Policy stops is reported here.
+    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+    page.on('pageerror', (error) => problems.push(error.message));
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.close();
+  });
+
+  test('search finds what a client looks for, without another server', async () => {
+    await page.goto(`${service.url}/docs/guides/start`);
+    await page.getByRole('button', { name: 'Search' }).first().click();
+    for (const [text, expected] of [
+      ['rate limit', '/docs/guides/limits'],
+      ['INVALID_FORMAT', '/docs/guides/errors#invalid_format'],
+      ['replay', '/docs/callbacks'],
+    ] as const) {
+      await page.locator('.VPLocalSearchBox input').fill(text);
+      await page.locator(`.VPLocalSearchBox a.result[href^="${expected}"]`).first().waitFor();
+    }
+  });
+
+  test('a page shows the address and the limits of the service', async () => {
+    await page.goto(`${service.url}/docs/guides/limits`);
+    await page.locator('[data-limit="events"]').getByText('1,000,000').waitFor();
+    await page.goto(`${service.url}/docs/api`);
+    await page.locator('.vp-doc code').getByText(service.url).first().waitFor();
+  });
+
+  test('axe finds no fault, in both languages', async () => {
+    for (const target of ['/docs/reference/banks', '/docs/id/guides/start']) {
+      await page.goto(service.url + target);
+      await page.locator('.vp-doc h1').waitFor();
+      await page.evaluate(axe.source);
+      const { violations } = (await page.evaluate('axe.run()')) as AxeResults;
+      const faults = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`);
+      assert.deepEqual(faults, [], target);
+    }
+  });
+
+  test('nothing was asked of another server, and nothing was stopped', () => {
+    assert.deepEqual(elsewhere, []);
+    assert.deepEqual(problems, []);
+  });
+});
