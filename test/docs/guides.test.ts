@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { SETTINGS } from '../../apps/server/src/config.ts';
-import { ERROR_CODES, httpStatusOf } from '../../apps/server/src/http/errors.ts';
+import { httpStatusOf } from '../../apps/server/src/http/errors.ts';
 import { LIMITED_OPERATIONS } from '../../apps/server/src/rate-limit/limiter.ts';
+// Those of openapi.json: operators have codes of their own.
+import { ERROR_CODES } from '../../packages/client/src/generated/api.ts';
 
 /** docs/guides and docs/id/guides, against the code and against each other. pasted-commands.test.ts runs them. */
 
