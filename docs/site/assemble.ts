@@ -8,7 +8,7 @@ import type { OpenApi } from './openapi.ts';
 import { renderReference } from './reference.ts';
 
 /** The address of the site on the public listener. */
-export const BASE = '/docs/';
+const BASE = '/docs/';
 
 /** Everything that the site is made of. Paths are those on the site. */
 export interface Site {

@@ -12,11 +12,20 @@ export interface Section {
 const inDocs = (...names: readonly string[]): string[] => names.map((name) => `docs/${name}.md`);
 
 const GUIDES = [
-  ...['README', 'start', 'validate', 'status', 'callbacks', 'errors'],
-  ...['limits', 'bulk', 'sandbox', 'going-live', 'snap'],
+  'README',
+  'start',
+  'validate',
+  'status',
+  'callbacks',
+  'errors',
+  'limits',
+  'bulk',
+  'sandbox',
+  'going-live',
+  'snap',
 ];
 
-export const GUIDES_IN_ENGLISH: Section = {
+const GUIDES_IN_ENGLISH: Section = {
   title: 'Guides',
   sources: GUIDES.map((name) => `docs/guides/${name}.md`),
 };

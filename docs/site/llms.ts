@@ -25,11 +25,10 @@ export const renderLlms = (sections: readonly LlmsSection[]): string =>
 /** The first sentence of a page's prose, without links. */
 function firstSentenceOf(page: string): string {
   const prose = linesOfProse(page).join('\n');
-  const [paragraph = ''] = prose
-    .split(/\n{2,}/)
-    .map((each) => each.trim())
-    // Not the link to the other language.
-    .filter((each) => /^[A-Z`[]/.test(each) && !/^\[[^\]]*\]\([^)]*\)$/.test(each));
+  // Not a table, and not the link to the other language.
+  const isProse = (each: string): boolean => /^[A-Z`[]/.test(each) && !/^\[[^\]]*\]\([^)]*\)$/.test(each);
+  const paragraphs = prose.split(/\n{2,}/).map((each) => each.trim());
+  const paragraph = paragraphs.find(isProse) ?? '';
   const plain = paragraph.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll(/\s+/g, ' ');
   return /^.*?\.(?= |$)/.exec(plain)?.[0] ?? plain;
 }

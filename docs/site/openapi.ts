@@ -14,7 +14,7 @@ export interface JsonSchema {
   readonly required?: readonly string[];
 }
 
-interface Content {
+export interface Content {
   readonly schema?: JsonSchema;
   readonly example?: unknown;
   readonly examples?: Readonly<Record<string, { readonly value?: unknown }>>;

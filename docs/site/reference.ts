@@ -1,5 +1,5 @@
 import { anchorOf } from './anchors.ts';
-import { type JsonSchema, type OpenApi, type Operation, type Response, resolve } from './openapi.ts';
+import { type Content, type JsonSchema, type OpenApi, type Operation, type Response, resolve } from './openapi.ts';
 
 /** The reference pages, made from openapi.json. */
 
@@ -75,11 +75,7 @@ function renderOperation(api: OpenApi, { path, method, operation }: Route): stri
           [meaning, schema === undefined ? '' : typeOf(schema)].filter((text) => text !== '').join(' '),
         ]),
     ),
-    ...Object.entries(requestBody?.content ?? {}).flatMap(([type, { schema, example }]) => [
-      '',
-      `Body \`${type}\`${schema === undefined ? '' : `: ${typeOf(schema)}`}`,
-      ...code(example),
-    ]),
+    ...Object.entries(requestBody?.content ?? {}).flatMap(([type, content]) => bodyLines(type, content)),
     '',
     'Answers:',
     ...table(
@@ -89,6 +85,9 @@ function renderOperation(api: OpenApi, { path, method, operation }: Route): stri
     ...successExample(api, responses),
   ];
 }
+
+const bodyLines = (type: string, { schema, example }: Content): string[] =>
+  ['', `Body \`${type}\`${schema === undefined ? '' : `: ${typeOf(schema)}`}`].concat(code(example));
 
 function answerRow(api: OpenApi, status: string, { description, content = {} }: Response): string[] {
   const { schema, examples = {} } = content['application/json'] ?? {};
@@ -104,7 +103,7 @@ function dataOf(api: OpenApi, schema: JsonSchema): JsonSchema {
 }
 
 function successExample(api: OpenApi, responses: Operation['responses']): string[] {
-  const [success] = Object.entries(responses).filter(([status]) => /^2/.test(status));
+  const success = Object.entries(responses).find(([status]) => status.startsWith('2'));
   if (success === undefined) return [];
   const { example, examples = {} } = resolve(api, success[1]).content?.['application/json'] ?? {};
   const value = example ?? examples['en']?.value ?? Object.values(examples)[0]?.value;
@@ -117,7 +116,7 @@ const renderSchemas = ({ components: { schemas } }: OpenApi): string =>
     'What is in the bodies. A field without `optional` is always there.',
     ...Object.entries(schemas)
       .filter(([name]) => !/(?:Response|Error)$/.test(name))
-      .flatMap(([name, schema]) => ['', `## ${name}`, ...renderSchema(schema)]),
+      .flatMap(([name, schema]) => ['', `## ${name}`].concat(renderSchema(schema))),
   );
 
 function renderSchema(schema: JsonSchema): string[] {

@@ -105,22 +105,23 @@ const noFormerNames: Rule = {
   ],
 };
 
+function faultsOfPackages(repository: Repository, folder: string): string[] {
+  const { dependencies, devDependencies } = JSON.parse(textOf(repository, `${folder}package.json`)) as Record<
+    string,
+    Record<string, string>
+  >;
+  const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(([, version]) => !/^\d/.test(version));
+  const lock = `${folder}package-lock.json`;
+  return [
+    ...loose.map(([name, version]) => `${folder}package.json: ${name} ${version}`),
+    ...(/"resolved":/.test(textOf(repository, lock)) ? [lock] : []),
+  ];
+}
+
 const exactDependencies: Rule = {
   name: 'the lockfile names no addresses, and dependencies have exact versions',
   check(repository) {
-    return ['', 'docs/'].flatMap((folder) => {
-      const { dependencies, devDependencies } = JSON.parse(textOf(repository, `${folder}package.json`)) as Record<
-        string,
-        Record<string, string>
-      >;
-      const all = Object.entries({ ...dependencies, ...devDependencies });
-      const loose = all.filter(([, version]) => !/^\d/.test(version));
-      const lock = `${folder}package-lock.json`;
-      return [
-        ...loose.map(([name, version]) => `${folder}package.json: ${name} ${version}`),
-        ...(/"resolved":/.test(textOf(repository, lock)) ? [lock] : []),
-      ];
-    });
+    return ['', 'docs/'].flatMap((folder) => faultsOfPackages(repository, folder));
   },
   planted: [
     { 'package.json': '{ "dependencies": { "pg": "^8.0.0" } }' },
