@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
 import { verifyOperatorActions } from '../../apps/server/src/postgres/operator-actions.ts';
+import { recordRestore } from '../../apps/server/src/postgres/restores.ts';
 import { openSql, register } from '../callbacks/endpoints-harness.ts';
 import { assertError, assertSuccess } from '../contract/assertions.ts';
 import { databaseUrlOf, manage } from '../manage/manage-process.ts';
@@ -313,4 +314,12 @@ test('a replay of many callbacks is counted by one person, and begins when anoth
   const replays = await sql('select created_by, client_id from tiba.callback_replays');
   assert.deepEqual(replays, [{ created_by: `person:${SITI.subject}`, client_id: 'alpha' }]);
   assert.equal((assertSuccess(await post())['replay'] as Record<string, unknown>)['client_id'], 'alpha');
+});
+
+test('after a restore no session goes on, and no proposal can be approved a second time', async () => {
+  const { proposal } = await propose();
+  await recordRestore(service.app.database);
+  assertError(await budi.get('session'), 'UNAUTHORIZED', /has ended/);
+  const again = await logIn(service, BUDI);
+  assertError(await approve(again, proposal), 'PROPOSAL_CONFLICT', /decided already: outdated, by Restore of a backup/);
 });

@@ -64,6 +64,7 @@ const EXEMPT: Readonly<Record<string, string>> = {
   'range-replays.ts listOpenReplays': CLAIM,
   'range-replays.ts deleteRangeReplays': OLD,
   'restores.ts record': RESTORE,
+  'restores.ts endWhatPeopleDid': RESTORE,
   'snap-clients.ts findAllSnapClients': CACHE,
   'snap-clients.ts setSnapClient': 'a partner ID belongs to one client of all',
   'snap-external-ids.ts deleteExternalIds': OLD,

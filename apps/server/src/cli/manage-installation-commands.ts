@@ -113,7 +113,7 @@ const describeRestore = (done: { epoch: number; clients: number; cancelled: numb
   [
     `This database is marked as restored (epoch ${done.epoch}).`,
     `- Events of ${done.clients} clients go on with new numbers. A reader beyond the backup gets 410 CURSOR_GONE.`,
-    '- All access tokens are revoked: clients log in again.',
+    '- All access tokens are revoked: clients log in again. So do people, and they propose again what was pending.',
     `- Bulk validations that were running are cancelled: ${done.cancelled}.`,
   ].join('\n');
 

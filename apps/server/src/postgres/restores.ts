@@ -61,8 +61,8 @@ export async function findCursorLimits(database: Database, clientId: string, aft
 }
 
 /**
- * Records that a backup was restored: later events and versions have numbers that no one has seen, and all access
- * tokens are revoked. Events that are being stored meanwhile come before it.
+ * Records that a backup was restored: later events and versions have numbers that no one has seen, all access tokens
+ * and sessions are revoked, and no proposal is pending. Events that are being stored meanwhile come before it.
  */
 export const recordRestore = (database: Database): Promise<Restore & { readonly clients: number }> =>
   database.transaction(
@@ -75,6 +75,18 @@ export const recordRestore = (database: Database): Promise<Restore & { readonly 
 
 /** Its statements concern all clients. */
 export const RECORD_RESTORE_TIMEOUT_MS = 60_000;
+
+/** Sessions that were revoked in the lost time, and proposals that were decided in it, are open in the backup. */
+async function endWhatPeopleDid(query: Query): Promise<void> {
+  await query('update tiba.operator_sessions set revoked_at = now() where revoked_at is null');
+  await query('delete from tiba.operator_login_links');
+  await query(
+    `update tiba.operator_proposals
+        set state = 'outdated', decided_by = 'restore', decided_by_name = 'Restore of a backup', decided_at = now(),
+            decision_reason = 'What was decided after the backup is lost'
+      where state = 'pending'`,
+  );
+}
 
 async function record(query: Query): Promise<Restore & { readonly clients: number }> {
   await query('lock table tiba.restores, tiba.event_sequences in share row exclusive mode');
@@ -103,6 +115,7 @@ async function record(query: Query): Promise<Restore & { readonly clients: numbe
   );
   await query(`update tiba.bank_availability set version = greatest(version, ${VERSION_FLOOR})`);
   await query('update tiba.clients set tokens_valid_from = now()');
+  await endWhatPeopleDid(query);
   const { epoch, restored_at: restoredAt, restored_to: restoredTo } = restore;
   return { epoch: Number(epoch), restoredAt, restoredTo, clients: rowCount ?? 0 };
 }
