@@ -197,6 +197,7 @@ suite('the console', { skip }, () => {
     assert.equal(await page.evaluate('document.activeElement.tagName'), 'BODY');
     await links.nth(1).click();
     await page.getByText('Transfer Rp150.000,00').first().waitFor();
+    await page.getByRole('listitem').getByText('alpha memesan disbursement ke Bank Central Asia').waitFor();
     await page.goBack();
     await links.nth(2).waitFor();
     assert.equal(await page.evaluate('document.documentElement.lang'), 'id');
@@ -214,6 +215,7 @@ suite('the console', { skip }, () => {
     'reviews',
     'callbacks',
     'banks',
+    'banks/CENAIDJA',
     'clients',
     'clients/alpha',
     'validations',

@@ -8,6 +8,7 @@ import { Login } from './login.tsx';
 import { Menu } from './menu.tsx';
 import { OverduePage, ReviewsPage } from './pages/attention.tsx';
 import { AuditPage } from './pages/audit.tsx';
+import { BankPage } from './pages/availability.tsx';
 import { BanksPage } from './pages/banks.tsx';
 import { CallbacksPage } from './pages/callbacks.tsx';
 import { ClientPage, ClientsPage } from './pages/clients.tsx';
@@ -72,6 +73,7 @@ function pageAt(path: string): ComponentChildren {
   const [name = '', encoded, ...rest] = path.split('/');
   const id = encoded === undefined ? null : decoded(encoded);
   if (rest.length === 0 && name === 'transactions' && id !== null) return <TransactionPage key={id} id={id} />;
+  if (rest.length === 0 && name === 'banks' && id !== null) return <BankPage key={id} code={id} />;
   if (rest.length === 0 && name === 'clients' && id !== null) return <ClientPage key={id} id={id} />;
   if (rest.length === 0 && name === 'proposals' && id !== null) return <ProposalPage key={id} id={id} />;
   const page = encoded === undefined && Object.hasOwn(PAGES, name) ? PAGES[name] : undefined;

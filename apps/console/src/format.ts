@@ -44,6 +44,10 @@ const INSTANT = /\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g;
 export const withLocalTimes = (text: string, language: Language, now: Date, timeZone?: string): string =>
   text.replaceAll(INSTANT, (at) => time(at, language, now, timeZone));
 
+/** `21 Nov`, in the zone of the reader. */
+export const day = (at: string, language: Language): string =>
+  new Intl.DateTimeFormat(LOCALES[language], { day: 'numeric', month: 'short' }).format(new Date(at));
+
 /** `2026-11-21 03:02:31 UTC`. */
 export const utc = (at: string): string => {
   const date = new Date(at);

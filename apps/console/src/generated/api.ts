@@ -824,8 +824,10 @@ export interface SupportSummary {
 export interface TimelineEntry {
   readonly at: Timestamp;
   readonly kind: TimelineKind;
-  /** For people. */
+  /** In English. */
   readonly text: string;
+  /** In Indonesian. */
+  readonly text_id: string;
   readonly facts: readonly TimelineFact[];
 }
 

@@ -7,10 +7,11 @@ import { duration, integer } from '../format.ts';
 import type { Rail, RailBank } from '../generated/api.ts';
 import { language, say, type Text } from '../preferences.ts';
 import { TEXTS } from '../texts.ts';
+import { WeekOfBanks } from './availability.tsx';
 
 const LEAD: Text = {
-  en: 'Which bank does not answer, and how fast the others do, as the process that answers sees it since its start.',
-  id: 'Bank mana yang tidak menjawab, dan secepat apa yang lain, menurut proses yang menjawab sejak mulai berjalan.',
+  en: 'Which bank does not answer, and how fast the others do. Below: each rail as the answering process sees it.',
+  id: 'Bank mana yang tidak menjawab, dan secepat apa yang lain. Di bawah: tiap rail menurut proses yang menjawab.',
 };
 const NO_BANKS: Text = { en: 'No bank was asked yet.', id: 'Belum ada bank yang ditanya.' };
 const BREAKERS = {
@@ -37,6 +38,7 @@ export function BanksPage() {
   const read = useResource('rails', (signal) => call('listRails', {}, signal), POLL_MS);
   return (
     <Page title={say(TEXTS.banks)} lead={say(LEAD)}>
+      <WeekOfBanks />
       <Loaded resource={read}>{({ rails }) => rails.map((rail) => <RailBanks key={rail.name} rail={rail} />)}</Loaded>
     </Page>
   );

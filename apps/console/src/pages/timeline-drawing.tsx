@@ -119,7 +119,7 @@ function Period({
 function Mark({ entry, x, y }: { readonly entry: TimelineEntry; readonly x: number; readonly y: number }) {
   return (
     <circle cx={`${x}%`} cy={y} r="5" class={toneOf(entry)}>
-      <title>{withLocalTimes(entry.text, language.value, new Date())}</title>
+      <title>{withLocalTimes(language.value === 'en' ? entry.text : entry.text_id, language.value, new Date())}</title>
     </circle>
   );
 }

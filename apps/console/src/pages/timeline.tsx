@@ -19,6 +19,9 @@ const KIND_TEXTS: Readonly<Partial<Record<string, Text>>> = {
   operator_action: { en: 'Operator', id: 'Operator' },
 };
 
+const entryText = ({ text, text_id: indonesian }: TimelineEntry): string =>
+  language.value === 'en' ? text : indonesian;
+
 const RESEND: Text = { en: 'Send again', id: 'Kirim ulang' };
 const RESEND_TEXT: Text = {
   en: 'The callback is sent at once, and with the whole retry schedule if it fails. Receivers must take it twice.',
@@ -70,7 +73,7 @@ export function Timeline({
             <Time at={entry.at} focusable />
             <span class="kind">{say(KIND_TEXTS[entry.kind] ?? { en: entry.kind, id: entry.kind })}</span>
             <span class="what">
-              {withLocalTimes(entry.text, language.value, new Date())}{' '}
+              {withLocalTimes(entryText(entry), language.value, new Date())}{' '}
               <ResendEntry {...{ entry, transaction, onResent }} />
             </span>
           </li>

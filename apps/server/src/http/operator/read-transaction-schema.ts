@@ -39,7 +39,11 @@ const TimelineEntrySchema = Type.Object(
   {
     at: Timestamp,
     kind: Type.Enum([...TIMELINE_KINDS], { title: 'TimelineKind' }),
-    text: text('For people.', 'The bank, asked over bank-one, answered PROCESS (code 2003600): nothing changed'),
+    text: text('In English.', 'The bank, asked over bank-one, answered PROCESS (code 2003600): nothing changed'),
+    text_id: text(
+      'In Indonesian.',
+      'Bank, ditanya lewat bank-one, menjawab PROCESS (kode 2003600): tidak ada yang berubah',
+    ),
     facts: Type.Array(TimelineFact),
   },
   { title: 'TimelineEntry', additionalProperties: false },

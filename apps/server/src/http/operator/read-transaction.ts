@@ -70,6 +70,7 @@ const summaryJson = (transaction: Transaction, inquiries: InquirySummary): strin
 const entryJson = ({ at, kind, text, facts }: TimelineEntry): Record<string, unknown> => ({
   at,
   kind,
-  text,
+  text: text.en,
+  text_id: text.id,
   facts: Object.entries(facts).map(([name, value]) => ({ name, value })),
 });

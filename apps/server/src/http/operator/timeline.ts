@@ -4,6 +4,7 @@ import { type BankDirectory, parseAccountNumber } from '../../domain/bank.ts';
 import { publishedReason, readFailureReason } from '../../domain/failure-reason.ts';
 import type { InquirySummary } from '../../domain/support-summary.ts';
 import type { Transaction } from '../../domain/transaction.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { type AccountCheck, findAccountChecks } from '../../postgres/account-checks.ts';
 import { type Attempt, listAttempts } from '../../postgres/callback-history.ts';
 import type { Database } from '../../postgres/database.ts';
@@ -34,8 +35,8 @@ export interface TimelineEntry {
   /** ISO 8601 UTC. */
   readonly at: string;
   readonly kind: TimelineKind;
-  /** In plain English. */
-  readonly text: string;
+  /** For people. */
+  readonly text: BilingualText;
   /** What the sentence was made from; null where there is no value. */
   readonly facts: Readonly<Record<string, string | null>>;
 }
@@ -172,23 +173,29 @@ const createdEntry = ({
 }: Transaction): TimelineEntry => ({
   at: createdAt,
   kind: 'created',
-  text:
-    `${clientId} ordered the disbursement to ${bankName}` + (rail === null ? '' : `, which the rail ${rail} carries`),
+  text: {
+    en:
+      `${clientId} ordered the disbursement to ${bankName}` + (rail === null ? '' : `, which the rail ${rail} carries`),
+    id: `${clientId} memesan disbursement ke ${bankName}` + (rail === null ? '' : `, lewat rail ${rail}`),
+  },
   facts: { client_id: clientId, reference_id: referenceId, rail, rail_reference: railReference },
 });
 
-const OUTCOMES: Readonly<Record<string, string>> = {
-  inserted: 'it was stored',
-  advanced: 'the status changed',
-  reversed: 'the reversal was stored',
-  overdue: 'the transaction is overdue from then on',
-  unchanged: 'nothing changed',
-  conflict: 'it contradicts what is known and was not applied',
+const OUTCOMES: Readonly<Record<string, BilingualText>> = {
+  inserted: { en: 'it was stored', id: 'disimpan' },
+  advanced: { en: 'the status changed', id: 'status berubah' },
+  reversed: { en: 'the reversal was stored', id: 'pengembalian disimpan' },
+  overdue: { en: 'the transaction is overdue from then on', id: 'transaksi terlambat sejak saat itu' },
+  unchanged: { en: 'nothing changed', id: 'tidak ada yang berubah' },
+  conflict: {
+    en: 'it contradicts what is known and was not applied',
+    id: 'bertentangan dengan yang diketahui dan tidak diterapkan',
+  },
 };
 
 function updateEntry(update: RecordedUpdate): TimelineEntry {
   const { at, source, outcome, reason, status, failureReason, railCode } = update;
-  const result = OUTCOMES[outcome] ?? outcome;
+  const result = OUTCOMES[outcome] ?? { en: outcome, id: outcome };
   const facts = {
     source,
     outcome,
@@ -199,32 +206,49 @@ function updateEntry(update: RecordedUpdate): TimelineEntry {
   };
   if (source.startsWith(RAIL)) {
     const rail = source.slice(RAIL.length);
-    const code = railCode === null ? '' : ` (code ${railCode})`;
-    const text = `The bank, asked over ${rail}, answered ${status ?? 'without a status'}${code}: ${result}`;
+    const [code, kode] = railCode === null ? ['', ''] : [` (code ${railCode})`, ` (kode ${railCode})`];
+    const text = {
+      en: `The bank, asked over ${rail}, answered ${status ?? 'without a status'}${code}: ${result.en}`,
+      id: `Bank, ditanya lewat ${rail}, menjawab ${status ?? 'tanpa status'}${kode}: ${result.id}`,
+    };
     return { at, kind: 'bank_inquiry', text, facts: { ...facts, rail_code: railCode } };
   }
   const text =
-    source === 'clock' ? 'It takes longer than its bank is expected to' : `${source} reported ${status}: ${result}`;
+    source === 'clock'
+      ? { en: 'It takes longer than its bank is expected to', id: 'Lebih lama dari perkiraan untuk bank ini' }
+      : {
+          en: `${source} reported ${status}: ${result.en}`,
+          id: `${source} melaporkan ${status}: ${result.id}`,
+        };
   return { at, kind: 'status_update', text, facts };
 }
 
 function scheduleEntries(schedule: InquirySchedule): TimelineEntry[] {
   const { rail, attempts, nextAt, lastInquiredAt, unknownSince, reviewSince } = schedule;
-  const entryAt = (at: string | null, text: string): TimelineEntry[] =>
+  const entryAt = (at: string | null, text: BilingualText): TimelineEntry[] =>
     at === null
       ? []
       : [{ at, kind: 'bank_inquiry', text, facts: { rail, attempts: String(attempts), next_inquiry_at: nextAt } }];
   return [
-    ...entryAt(unknownSince, 'The bank answered for the first time that it does not know the transfer'),
-    ...entryAt(reviewSince, 'The transfer was set aside for review: its bank does not know it'),
-    ...entryAt(lastInquiredAt, `The bank was asked last; the next inquiry is due at ${nextAt}`),
+    ...entryAt(unknownSince, {
+      en: 'The bank answered for the first time that it does not know the transfer',
+      id: 'Bank untuk pertama kali menjawab bahwa transfer ini tidak dikenal',
+    }),
+    ...entryAt(reviewSince, {
+      en: 'The transfer was set aside for review: its bank does not know it',
+      id: 'Transfer disisihkan untuk ditinjau: tidak dikenal oleh bank',
+    }),
+    ...entryAt(lastInquiredAt, {
+      en: `The bank was asked last; the next inquiry is due at ${nextAt}`,
+      id: `Bank terakhir ditanya; pertanyaan berikutnya pada ${nextAt}`,
+    }),
   ];
 }
 
 const eventEntry = ({ kind, occurredAt, sequence, version }: TransactionEvent): TimelineEntry => ({
   at: occurredAt,
   kind: 'event',
-  text: `The event ${kind} was recorded for the client`,
+  text: { en: `The event ${kind} was recorded for the client`, id: `Peristiwa ${kind} dicatat untuk klien` },
   facts: { type: kind, sequence: String(sequence), version: String(version) },
 });
 
@@ -234,10 +258,17 @@ const deliveryIdOf = ({ endpointId, sequence }: EventDelivery): string => `${end
 function deliveryEntries(delivery: EventDelivery, events: readonly TransactionEvent[]): TimelineEntry[] {
   const { origin, state, attempts, nextAttemptAt, endedAt } = delivery;
   const event = events.find(({ sequence }) => sequence === delivery.sequence);
+  const isDelivered = state === 'delivered';
   const text =
     state === 'pending'
-      ? `The callback to ${origin} is pending after ${attempts} attempts; the next one is due`
-      : `The callback to ${origin} was ${state === 'delivered' ? 'delivered' : 'given up'} after ${attempts} attempts`;
+      ? {
+          en: `The callback to ${origin} is pending after ${attempts} attempts; the next one is due`,
+          id: `Callback ke ${origin} menunggu setelah ${attempts} percobaan; percobaan berikutnya dijadwalkan`,
+        }
+      : {
+          en: `The callback to ${origin} was ${isDelivered ? 'delivered' : 'given up'} after ${attempts} attempts`,
+          id: `Callback ke ${origin} ${isDelivered ? 'terkirim' : 'dihentikan'} setelah ${attempts} percobaan`,
+        };
   const facts = { delivery_id: deliveryIdOf(delivery), type: event?.kind ?? null, state, attempts: String(attempts) };
   const at = endedAt ?? nextAttemptAt ?? event?.occurredAt;
   return at === undefined ? [] : [{ at, kind: 'callback_delivery', text, facts }];
@@ -245,11 +276,17 @@ function deliveryEntries(delivery: EventDelivery, events: readonly TransactionEv
 
 function attemptEntry(delivery: EventDelivery, attempt: Attempt): TimelineEntry {
   const { startedAt: at, durationMs, httpStatus, error } = attempt;
-  const result = httpStatus === null ? `failed: ${error ?? 'no response'}` : `was answered ${httpStatus}`;
+  const result =
+    httpStatus === null
+      ? { en: `failed: ${error ?? 'no response'}`, id: `gagal: ${error ?? 'tanpa jawaban'}` }
+      : { en: `was answered ${httpStatus}`, id: `dijawab ${httpStatus}` };
   return {
     at,
     kind: 'callback_attempt',
-    text: `Attempt ${attempt.attempt} to ${delivery.origin} ${result} after ${durationMs} ms`,
+    text: {
+      en: `Attempt ${attempt.attempt} to ${delivery.origin} ${result.en} after ${durationMs} ms`,
+      id: `Percobaan ${attempt.attempt} ke ${delivery.origin} ${result.id} setelah ${durationMs} ms`,
+    },
     facts: {
       delivery_id: deliveryIdOf(delivery),
       attempt: String(attempt.attempt),
@@ -261,32 +298,41 @@ function attemptEntry(delivery: EventDelivery, attempt: Attempt): TimelineEntry 
 }
 
 function checkEntry({ checkedAt, outcome, rail, requestId, clientId }: AccountCheck): TimelineEntry {
-  const result = isAccountStatus(outcome) ? `it was ${outcome}` : `there was no verdict (${outcome})`;
+  const result = isAccountStatus(outcome)
+    ? { en: `it was ${outcome}`, id: `hasilnya ${outcome}` }
+    : { en: `there was no verdict (${outcome})`, id: `tidak ada hasil (${outcome})` };
   return {
     at: checkedAt,
     kind: 'account_check',
-    text: `${clientId} had checked the account: ${result}`,
+    text: {
+      en: `${clientId} had checked the account: ${result.en}`,
+      id: `${clientId} sebelumnya mengecek rekening: ${result.id}`,
+    },
     facts: { outcome, rail, request_id: requestId },
   };
 }
 
-const ACTIONS: Readonly<Record<string, string>> = {
-  'transaction unmask': 'looked at the account number and the name',
-  'transaction inquire': 'had the bank asked',
-  'review resolve': 'ended the review',
-  'delivery resend': 'had a callback sent again',
+const ACTIONS: Readonly<Record<string, BilingualText>> = {
+  'transaction unmask': { en: 'looked at the account number and the name', id: 'melihat nomor dan nama rekening' },
+  'transaction inquire': { en: 'had the bank asked', id: 'meminta bank ditanya' },
+  'review resolve': { en: 'ended the review', id: 'mengakhiri peninjauan' },
+  'delivery resend': { en: 'had a callback sent again', id: 'meminta callback dikirim ulang' },
 };
 
 /** Without the reason: operators write names and account numbers of customers into it. */
-const actionEntry = (done: OperatorAction): TimelineEntry => ({
-  at: done.happenedAt,
-  kind: 'operator_action',
-  text: `The operator ${done.actorName ?? done.actor} ${ACTIONS[done.action] ?? `did: ${done.action}`}`,
-  facts: {
-    actor: done.actor,
-    origin: done.origin,
-    action: done.action,
-    subject_id: done.subjectId,
-    sequence: String(done.sequence),
-  },
-});
+function actionEntry(done: OperatorAction): TimelineEntry {
+  const who = done.actorName ?? done.actor;
+  const what = ACTIONS[done.action] ?? { en: `did: ${done.action}`, id: `melakukan: ${done.action}` };
+  return {
+    at: done.happenedAt,
+    kind: 'operator_action',
+    text: { en: `The operator ${who} ${what.en}`, id: `Operator ${who} ${what.id}` },
+    facts: {
+      actor: done.actor,
+      origin: done.origin,
+      action: done.action,
+      subject_id: done.subjectId,
+      sequence: String(done.sequence),
+    },
+  };
+}
