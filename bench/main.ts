@@ -14,6 +14,7 @@ import { profile } from './profile.ts';
 import { measureRails } from './rails/rails.ts';
 import { exceedsBudget, type Ratio } from './ratios.ts';
 import { ratioTable, rowTable } from './report.ts';
+import { measureScale } from './scale/scale.ts';
 import { measureSearches } from './search/search.ts';
 import { compareProcesses } from './several-processes.ts';
 import { compareSharedLimits } from './shared-limits.ts';
@@ -82,6 +83,10 @@ async function run(options: Options): Promise<number> {
   if (options.search) {
     const requests = options.quick ? SEARCH_QUICK_REQUESTS : SEARCH_REQUESTS;
     return finish(options, await measureSearches(context, { rows: options.largeRows, requests }));
+  }
+  if (options.scale) {
+    const { smallRows, scaleRows: largeRows, quick } = options;
+    return finish(options, await measureScale(context, { smallRows, largeRows, quick }));
   }
   if (options.bytes) return finish(options, await measureBytes(context, options.storedRows));
   if (options.feed) {

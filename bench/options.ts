@@ -11,6 +11,8 @@ export interface Options {
   readonly list: boolean;
   /** Measures each kind of search of the operator. */
   readonly search: boolean;
+  /** Compares all that may depend on how many transactions are stored, among few and among millions. */
+  readonly scale: boolean;
   /** Measures what transactions take on the disk. */
   readonly bytes: boolean;
   /** Measures what a line of the feed costs. */
@@ -37,6 +39,8 @@ export interface Options {
   readonly largeRows: number;
   /** Transactions that `bytes` stores. */
   readonly storedRows: number;
+  /** Transactions of the large database of `scale`. */
+  readonly scaleRows: number;
 }
 
 export const LOAD_NAMES = ['wrk', 'autocannon'] as const;
@@ -51,6 +55,8 @@ export const USAGE = `npm run bench -- [options]
   --bytes             bytes of a transaction on the disk and in the write-ahead log, by table
   --feed              what a line of the feed costs the server and PostgreSQL, and COPY of the same rows
   --against <folder>  with --feed: takes turns with the code of another clone
+  --scale             what requests, feed, claims, searches, retention and a start cost among 10,000 and 10 million
+  --scale-millions <n>  --scale among this many million instead
   --rails             what a failed first rail, slow responses and a faulty bank cost
   --list              what a page of the list of transactions costs among 10,000 and 1,000,000
   --search            how long each kind of search of the operator takes among 1,000,000
@@ -68,7 +74,7 @@ export class OptionsError extends Error {}
 export function readOptions(args: readonly string[]): Options | null {
   const values = parse(args);
   if (values.help) return null;
-  const { quick, rails, list, search, bytes, feed, enforce, profile } = values;
+  const { quick, rails, list, search, bytes, feed, scale, enforce, profile } = values;
   // `lists.ts` compares 10,000 with more.
   const quickLargeRows = list || search ? 20_000 : 2_000;
   return {
@@ -80,6 +86,7 @@ export function readOptions(args: readonly string[]): Options | null {
     bytes,
     feed,
     against: values.against ?? null,
+    scale,
     sharedLimits: values['shared-limits'],
     traces: values.traces,
     processes: values.processes,
@@ -92,6 +99,7 @@ export function readOptions(args: readonly string[]): Options | null {
     smallRows: quick ? 1_000 : 10_000,
     largeRows: quick ? quickLargeRows : (wholeNumber('list-millions', values['list-millions']) ?? 1) * 1_000_000,
     storedRows: quick ? 20_000 : 500_000,
+    scaleRows: quick ? 50_000 : (wholeNumber('scale-millions', values['scale-millions']) ?? 10) * 1_000_000,
   };
 }
 
@@ -111,6 +119,8 @@ function parse(args: readonly string[]) {
         bytes: flag,
         feed: flag,
         against: value,
+        scale: flag,
+        'scale-millions': value,
         'list-millions': value,
         'shared-limits': flag,
         traces: flag,

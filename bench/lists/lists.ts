@@ -3,10 +3,11 @@ import pg from 'pg';
 import { Pool } from 'undici';
 import type { BenchContext } from '../bench-context.ts';
 import type { BenchDatabase } from '../database/databases.ts';
-import { cpuMicroseconds, residentKib } from '../process-stats.ts';
+import { residentKib } from '../process-stats.ts';
 import { median, type Ratio } from '../ratios.ts';
 import { table, whole } from '../report.ts';
 import { headers } from '../requests.ts';
+import { cpuOf } from '../service-cpu.ts';
 import { type Service, startService } from '../services.ts';
 import { ACCOUNT, END, IN_PROCESS, LATEST, makeListDatabase } from './fill.ts';
 
@@ -132,22 +133,11 @@ interface Cost {
 }
 
 async function requestPages(measured: Measured, search: Search, pages: number): Promise<Cost> {
-  const before = await readCpu(measured);
   const durationsMs: number[] = [];
-  for (let page = 0; page < pages; page += 1) durationsMs.push(await requestPage(measured, search));
-  const after = await readCpu(measured);
-  const usedUs = [...after].reduce((sum, [pid, us]) => sum + us - (before.get(pid) ?? 0), 0);
+  const usedUs = await cpuOf(measured, async () => {
+    for (let page = 0; page < pages; page += 1) durationsMs.push(await requestPage(measured, search));
+  });
   return { cpuUs: usedUs / pages, p50Ms: median(durationsMs) };
-}
-
-/** Microseconds by process. A connection that was opened meanwhile counts from its start. */
-async function readCpu({ service, client }: Measured): Promise<Map<number, number>> {
-  const { rows } = await client.query<{ pid: number }>(
-    `select pid from pg_stat_activity
-      where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`,
-  );
-  const pids = [service.pid, ...rows.map(({ pid }) => pid)];
-  return new Map(await Promise.all(pids.map(async (pid) => [pid, await cpuMicroseconds(pid)] as const)));
 }
 
 async function requestPage({ pool, service }: Measured, { title, query, found }: Search): Promise<number> {
