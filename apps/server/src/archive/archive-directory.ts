@@ -162,6 +162,13 @@ export const isDirectory = async (directory: string): Promise<boolean> =>
 
 const CHECKSUMS = 'SHA256SUMS';
 
+/** Until they are written again: what a process that dies leaves must not describe other files. */
+export const removeChecksums = (directory: string): Promise<void> =>
+  rm(path.join(directory, CHECKSUMS), { force: true });
+
+export const hasChecksums = async (directory: string): Promise<boolean> =>
+  (await stat(path.join(directory, CHECKSUMS)).catch(() => null)) !== null;
+
 /** Writes what `sha256sum -c SHA256SUMS` reads, for those who have the files and no database. */
 export async function writeChecksums(directory: string, files: AsyncIterable<ArchiveFile>): Promise<void> {
   const target = path.join(directory, CHECKSUMS);

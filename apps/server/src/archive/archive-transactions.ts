@@ -14,7 +14,15 @@ import {
 } from '../postgres/archive-files.ts';
 import type { Database } from '../postgres/database.ts';
 import { readHistories } from '../postgres/transaction-histories.ts';
-import { nameArchiveFile, removeArchiveFile, writeArchiveFile, writeChecksums } from './archive-directory.ts';
+import {
+  hasChecksums,
+  isDirectory,
+  nameArchiveFile,
+  removeArchiveFile,
+  removeChecksums,
+  writeArchiveFile,
+  writeChecksums,
+} from './archive-directory.ts';
 import { toArchiveLine } from './archive-line.ts';
 
 export interface ArchiveRun {
@@ -53,6 +61,8 @@ const CLIENTS_MAX = 100;
 export async function archiveTransactions(run: ArchiveRun): Promise<ArchiveResult> {
   const { database, directory, before, signal } = run;
   let [transactions, files, isComplete] = [0, 0, true];
+  // A disk that is not mounted: files would fill the one below.
+  if (!(await isDirectory(directory))) throw new Error(`the directory of the archive does not exist: ${directory}`);
   if (!(await run.hold())) return { transactions, files, isComplete: false };
   await removeUncounted(database, directory);
   await beginArchive(database);
@@ -72,7 +82,9 @@ export async function archiveTransactions(run: ArchiveRun): Promise<ArchiveResul
     if (last === undefined) break;
     afterClientId = last.clientId;
   }
-  if (files > 0) await writeChecksums(directory, listArchiveFiles(database, { clientId: null, month: null }));
+  if (!(await hasChecksums(directory))) {
+    await writeChecksums(directory, listArchiveFiles(database, { clientId: null, month: null }));
+  }
   return { transactions, files, isComplete };
 }
 
@@ -86,6 +98,7 @@ async function* archiveClient(run: ArchiveRun, start: ArchivePosition): AsyncGen
     const last = events.at(-1);
     if (last === undefined) return;
     const files = await writeRange(run, position, events);
+    if (files.length > 0) await removeChecksums(run.directory);
     if (!(await completeArchiveFiles(database, position, last.sequence, files))) {
       for (const file of files) await removeArchiveFile(run.directory, file);
       return;

@@ -66,7 +66,7 @@ async function runArchive(
   settings: Settings,
   { print }: CommandContext,
 ): Promise<CommandResult> {
-  const directory = requireDirectory(settings);
+  const directory = await requireExisting(settings);
   const before = endOfArchive(await readDatabaseTime(database), settings.archiveDays);
   let written = 0;
   const onFiles = (range: readonly ArchiveFile[]): void => {

@@ -1,8 +1,10 @@
 import path from 'node:path';
 import {
+  hasChecksums,
   nameArchiveFile,
   readArchiveFile,
   removeArchiveFile,
+  removeChecksums,
   writeArchiveFile,
   writeChecksums,
 } from '../archive/archive-directory.ts';
@@ -184,7 +186,7 @@ async function eraseArchive(
     read += 1;
     if (read % 100 === 0 || own.length > 0) print(`${read} of ${files.length} archive files read`);
   }
-  if (archiveFiles > 0 && !isDryRun) {
+  if (!isDryRun && !(await hasChecksums(directory))) {
     await writeChecksums(directory, listArchiveFiles(database, { clientId: null, month: null }));
   }
   return { archivedTransactions, archiveFiles };
@@ -209,6 +211,7 @@ async function rewriteFile(erasure: Erasure, directory: string, file: ArchiveFil
     }
   }
   const written = await writeArchiveFile(directory, replacement, lines());
+  await removeChecksums(directory);
   if (!(await replaceArchiveFile(database, file, written))) {
     throw new StartError('a file of the archive was changed meanwhile: repeat the command, and it goes on');
   }
