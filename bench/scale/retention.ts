@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { deleteEvents } from '../../apps/server/src/postgres/events-retention.ts';
-import { deleteTransactions } from '../../apps/server/src/postgres/transactions-retention.ts';
+import { scanEvents } from '../../apps/server/src/postgres/events-retention.ts';
+import { scanTransactions } from '../../apps/server/src/postgres/transactions-retention.ts';
 import type { BenchContext } from '../bench-context.ts';
 import type { Ratio } from '../ratios.ts';
 import { table, whole } from '../report.ts';
@@ -82,11 +82,13 @@ async function whileRemoving(
   const startedMs = performance.now();
   const stopping = new AbortController();
   let removed = 0;
+  const events = scanEvents(statements, BATCH);
+  const transactions = scanTransactions(statements, BATCH);
   async function remove(): Promise<void> {
     while (!stopping.signal.aborted) {
       const batchMs = performance.now();
-      const events = await deleteEvents(statements, before, BATCH);
-      const count = events === 0 ? await deleteTransactions(statements, before, BATCH) : events;
+      const removedEvents = await events.deleteBatch(before);
+      const count = removedEvents === 0 ? await transactions.deleteBatch(before) : removedEvents;
       if (count === 0) return;
       removed += count;
       await wait(Math.max(PAUSE_MIN_MS, (performance.now() - batchMs) * PAUSES_PER_BATCH));
