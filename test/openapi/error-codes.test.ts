@@ -21,6 +21,7 @@ import {
   ENDPOINTS,
   GOOD,
   RANGE,
+  REPLAYS,
   VALIDATIONS,
   WITH_UNKNOWN_PATH,
   WITH_WRONG_BODY,
@@ -118,7 +119,9 @@ const TARGETS = (['public', 'operator'] as const).flatMap(targetsOf);
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
 function bodyOf({ template }: Target): unknown {
-  if (template === '/api/v1/callback-deliveries/replay') return { endpoint_id: values['endpoint_id'], ...RANGE };
+  const range = { endpoint_id: values['endpoint_id'], ...RANGE };
+  if (template === '/api/v1/callback-deliveries/replay') return range;
+  if (template === REPLAYS) return { client_id: 'alpha', ...range, dry_run: true };
   return template === '/oauth/token' ? 'grant_type=client_credentials' : BODIES[template];
 }
 
@@ -188,6 +191,8 @@ async function createResources(): Promise<Record<string, string>> {
     delivery_id: `${endpointId}-1`,
     validation_id: String(validation.json.data?.['validation_id']),
     proposal_id: await createProposal(),
+    // None has this ID.
+    replay_id: `rp_${'0'.repeat(20)}`,
   };
 }
 
@@ -235,7 +240,13 @@ async function askForConflicts(): Promise<void> {
 
   const register = target('POST', ENDPOINTS);
   for (let count = 0; count < 11; count += 1) await ask(register, { token: tokens['busy'] ?? '' });
+  const replays = target('POST', REPLAYS);
+  for (const from of [RANGE.from, '2026-11-19T00:00:00Z']) {
+    const body = { client_id: 'alpha', endpoint_id: values['endpoint_id'], ...RANGE, from, reason: 'A test of errors' };
+    await ask(replays, { headers: { 'idempotency-key': 'one' }, body });
+  }
   await ask(target('PATCH', `${ENDPOINTS}/{endpoint_id}`), { body: { disabled: true } });
+  await ask(replays);
   await ask(target('POST', `${DELIVERIES}/{delivery_id}/replay`));
   await ask(target('POST', '/operator/v1/callback-deliveries/{delivery_id}/resend'));
   await ask(target('POST', `${DELIVERIES}/replay`));

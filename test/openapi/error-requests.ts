@@ -8,6 +8,7 @@ export const RANGE = { from: '2026-11-20T00:00:00Z', to: '2026-11-21T00:00:00Z' 
 export const ENDPOINTS = '/api/v1/callback-endpoints';
 export const DELIVERIES = '/api/v1/callback-deliveries';
 export const VALIDATIONS = '/api/v1/account-validations';
+export const REPLAYS = '/operator/v1/callback-replays';
 const NO_ENDPOINT = 'ep_00000000000000000000';
 
 /** A body with which the operation succeeds. */
@@ -23,6 +24,7 @@ export const BODIES: Readonly<Record<string, unknown>> = {
   '/operator/v1/transactions/{transaction_id}/inquire': { reason: 'A test of errors' },
   '/operator/v1/transactions/{transaction_id}/resolve-review': { reason: 'A test of errors' },
   '/operator/v1/callback-deliveries/{delivery_id}/resend': { client_id: 'alpha', reason: 'A test of errors' },
+  [`${REPLAYS}/{replay_id}/cancel`]: { reason: 'A test of errors' },
   '/operator/v1/clients/{client_id}': { reason: 'A test of errors' },
   '/operator/v1/sessions/revoke': { session_id: 'os_none', reason: 'A test of errors' },
   '/operator/v1/signing-keys/rotate': { reason: 'A test of errors' },
@@ -48,6 +50,9 @@ export const WITH_WRONG_QUERY: readonly (readonly [template: string, query: stri
   ['/operator/v1/sessions', '?limit=0'],
   ['/operator/v1/proposals', '?limit=0'],
   ['/operator/v1/callback-deliveries', '?limit=0'],
+  [REPLAYS, '?limit=0'],
+  ['/operator/v1/banks/availability', '?days=0'],
+  ['/operator/v1/banks/availability', '?bank=NONE'],
   ['/operator/v1/overdue', '?limit=0'],
   ['/operator/v1/reviews', '?limit=0'],
   ['/operator/v1/account-validations', '?limit=0'],
@@ -68,6 +73,8 @@ export const WITH_UNKNOWN_PATH: readonly (readonly [method: string, template: st
   ],
   ['POST', '/operator/v1/callback-deliveries/{delivery_id}/resend', '/operator/v1/callback-deliveries/none/resend'],
   ['PATCH', '/operator/v1/clients/{client_id}', '/operator/v1/clients/none'],
+  ['GET', `${REPLAYS}/{replay_id}`, `${REPLAYS}/none`],
+  ['POST', `${REPLAYS}/{replay_id}/cancel`, `${REPLAYS}/none/cancel`],
   ['GET', '/operator/v1/proposals/{proposal_id}', '/operator/v1/proposals/none'],
   ['POST', '/operator/v1/proposals/{proposal_id}/approve', '/operator/v1/proposals/none/approve'],
   ['POST', '/operator/v1/proposals/{proposal_id}/refuse', '/operator/v1/proposals/none/refuse'],
@@ -97,6 +104,9 @@ export const WITH_WRONG_BODY: readonly (readonly [method: string, template: stri
   ['POST', '/operator/v1/transactions/{transaction_id}/inquire', {}],
   ['POST', '/operator/v1/transactions/{transaction_id}/resolve-review', {}],
   ['POST', '/operator/v1/callback-deliveries/{delivery_id}/resend', {}],
+  ['POST', REPLAYS, {}],
+  ['POST', REPLAYS, { client_id: 'alpha', endpoint_id: NO_ENDPOINT, ...RANGE, dry_run: true }],
+  ['POST', `${REPLAYS}/{replay_id}/cancel`, {}],
   ['PATCH', '/operator/v1/clients/{client_id}', {}],
   ['POST', '/operator/v1/sessions/revoke', {}],
   ['POST', '/operator/v1/signing-keys/rotate', {}],
