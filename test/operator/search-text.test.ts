@@ -36,5 +36,6 @@ suite('what a pasted text may be', () => {
 test('a masked name shows the first letter of each word', () => {
   assert.equal(maskName('BUDI SANTOSO'), 'B*** S******');
   assert.equal(maskName('PT Ábc-d'), 'P* Á****');
-  assert.equal(maskName('I'), 'I');
+  assert.equal(maskName('I'), '*');
+  assert.equal(maskName('A. BUDI S'), 'A* B*** *');
 });

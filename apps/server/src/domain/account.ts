@@ -87,5 +87,8 @@ export class AccountNumber {
   }
 }
 
-/** A holder's name with the first letter of each word only, as some banks print it: `B*** S******`. */
-export const maskName = (name: string): string => name.replaceAll(/(?<=\S)\S/gu, '*');
+/**
+ * A holder's name with the first letter of each word only, as some banks print it: `B*** S******`. A word of one letter
+ * is hidden.
+ */
+export const maskName = (name: string): string => name.replaceAll(/(?<=\S)\S|(?<!\S)\S(?!\S)/gu, '*');

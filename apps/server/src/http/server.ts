@@ -327,7 +327,9 @@ function addHooks(
 /** What an operator raises a limit for, grants a scope for, or looks for an outage behind. */
 function countRefusal(metrics: Metrics, errorCode: ErrorCode, caller: Caller | null): void {
   if (caller === null || !REFUSALS.has(errorCode)) return;
-  metrics.requestsRefused.inc({ client_id: caller.client.clientId, error_code: errorCode });
+  // The subject of a person is often an e-mail address, which has no place in a metric.
+  const clientId = caller.person === undefined ? caller.client.clientId : 'person';
+  metrics.requestsRefused.inc({ client_id: clientId, error_code: errorCode });
 }
 
 /** A process that is busy must not look dead, and its metrics say why it is busy. */
