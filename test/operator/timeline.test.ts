@@ -7,6 +7,7 @@ import { assertError, assertSuccess } from '../contract/assertions.ts';
 import { eventually } from '../support/eventually.ts';
 import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
 import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { logIn } from './browser.ts';
 
 /** GET /operator/v1/transactions/{transaction_id} and its timeline. */
 
@@ -132,6 +133,16 @@ test('what operators did with it, without the reasons, which have names of custo
     ],
   );
   assert.doesNotMatch(JSON.stringify(entries), /SITI|9876543210/);
+
+  for (const [role, isFull] of [
+    ['support', false],
+    ['engineer', true],
+  ] as const) {
+    const browser = await logIn(service, { subject: `${role}@example.com`, name: `The ${role}`, role });
+    const { text } = await browser.get('transactions/TB0000000001/timeline?client_id=alpha');
+    assert.match(text, /The operator engineer looked at/);
+    assert.equal(/"name":"(?:actor|origin)"/.test(text), isFull, text);
+  }
 });
 
 test('an ID of two clients needs the client', async () => {

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { hasRole } from '../../auth/roles.ts';
 import { isTransactionId } from '../../domain/identifiers.ts';
 import { type InquirySummary, supportSummary } from '../../domain/support-summary.ts';
 import type { Transaction } from '../../domain/transaction.ts';
 import { englishOnly } from '../../lib/bilingual-text.ts';
 import type { Database } from '../../postgres/database.ts';
 import { findTransactionsById } from '../../postgres/transaction-timeline.ts';
-import type { Authorize } from '../authorize.ts';
+import { type Authorize, callerOf } from '../authorize.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { invalidRequest, searchParameters } from '../query-parameters.ts';
@@ -28,7 +29,7 @@ export function readTransaction(app: FastifyInstance, dependencies: ReadTransact
     { onRequest, schema: readTransactionSchema },
     async (request, reply) => {
       const transaction = await findRequested(database, request);
-      const { inquiries } = await readTimeline(dependencies, transaction);
+      const { inquiries } = await readTimeline(dependencies, transaction, { showsActors: showsActors(request) });
       const summary = summaryJson(transaction, inquiries);
       const inReview = String(inquiries.inReview);
       const data = `{"transaction":${maskedTransactionJson(transaction)},"summary":${summary},"in_review":${inReview}}`;
@@ -41,7 +42,9 @@ export function readTransaction(app: FastifyInstance, dependencies: ReadTransact
     { onRequest, schema: readTimelineSchema },
     async (request, reply) => {
       const transaction = await findRequested(database, request);
-      const { inquiries, entries } = await readTimeline(dependencies, transaction);
+      const { inquiries, entries } = await readTimeline(dependencies, transaction, {
+        showsActors: showsActors(request),
+      });
       const listed = JSON.stringify(entries.map(entryJson));
       return sendOperatorSuccess(
         reply,
@@ -50,6 +53,12 @@ export function readTransaction(app: FastifyInstance, dependencies: ReadTransact
       );
     },
   );
+}
+
+/** As the record of actions, for engineers and machines: others see the names of operators only. */
+function showsActors(request: FastifyRequest): boolean {
+  const { person } = callerOf(request);
+  return person === undefined || hasRole(person.role, 'engineer');
 }
 
 /** A transaction ID is unique for its client only. @throws ApiError */

@@ -61,8 +61,17 @@ const CHECKS_MAX = 20;
 const ACTIONS_MAX = 50;
 const CHECKED_BEFORE_MS = 30 * 24 * 60 * 60 * 1_000;
 
+export interface TimelineOptions {
+  /** Whether the reader may know more of an operator than the name: the ID, the address and the record's number. */
+  readonly showsActors: boolean;
+}
+
 /** Everything that is stored about a transaction, with account numbers and names left out. */
-export async function readTimeline(dependencies: TimelineDependencies, transaction: Transaction): Promise<Timeline> {
+export async function readTimeline(
+  dependencies: TimelineDependencies,
+  transaction: Transaction,
+  { showsActors }: TimelineOptions,
+): Promise<Timeline> {
   const { database } = dependencies;
   const { clientId } = transaction;
   const [stored, schedule, events, checks] = await Promise.all([
@@ -93,7 +102,7 @@ export async function readTimeline(dependencies: TimelineDependencies, transacti
     ...events.map(eventEntry),
     ...deliveries.flatMap((delivery) => deliveryEntries(delivery, events)),
     ...attempts.flat(),
-    ...actions.map(actionEntry),
+    ...actions.map((action) => actionEntry(action, showsActors)),
   ];
   return {
     inquiries: inquirySummary(updates, schedule),
@@ -320,7 +329,7 @@ const ACTIONS: Readonly<Record<string, BilingualText>> = {
 };
 
 /** Without the reason: operators write names and account numbers of customers into it. */
-function actionEntry(done: OperatorAction): TimelineEntry {
+function actionEntry(done: OperatorAction, showsActors: boolean): TimelineEntry {
   const who = done.actorName ?? done.actor;
   const what = ACTIONS[done.action] ?? { en: `did: ${done.action}`, id: `melakukan: ${done.action}` };
   return {
@@ -328,11 +337,10 @@ function actionEntry(done: OperatorAction): TimelineEntry {
     kind: 'operator_action',
     text: { en: `The operator ${who} ${what.en}`, id: `Operator ${who} ${what.id}` },
     facts: {
-      actor: done.actor,
-      origin: done.origin,
+      ...(showsActors ? { actor: done.actor, origin: done.origin } : {}),
       action: done.action,
       subject_id: done.subjectId,
-      sequence: String(done.sequence),
+      ...(showsActors ? { sequence: String(done.sequence) } : {}),
     },
   };
 }
