@@ -23,7 +23,10 @@ const WHY = { reason: 'Ticket 4711: more payouts' };
 const AGREED = 'Agreed with the client';
 
 before(async () => {
-  service = await startTestService({ rails: [], settings: { fourEyes: ['limits', 'reviews', 'replay', 'keys'] } });
+  service = await startTestService({
+    rails: [],
+    settings: { fourEyes: ['limits', 'trust', 'reviews', 'replay', 'keys'] },
+  });
   sql = await openSql(service);
   engineer = await logIn(service, { subject: 'eka@example.com', name: 'Eka', role: 'engineer' });
   siti = await logIn(service, SITI);
@@ -60,7 +63,7 @@ const actions = async (count: number): Promise<Record<string, unknown>[]> =>
 
 test('a change is proposed, and made once another person has approved it', async () => {
   const { four_eyes: kinds } = assertSuccess(await siti.get('session'));
-  assert.deepEqual(kinds, ['limits', 'reviews', 'replay', 'keys']);
+  assert.deepEqual(kinds, ['limits', 'trust', 'reviews', 'replay', 'keys']);
   const limitBefore = await limitOfBeta();
   const { proposal, limit } = await propose();
   assert.deepEqual(
@@ -95,9 +98,16 @@ test('a change is proposed, and made once another person has approved it', async
 });
 
 test('what needs no approval is done at once, and what is wrong is refused before it is proposed', async () => {
-  assertSuccess(await engineer.act('PATCH', 'clients/alpha', { ...WHY, trusted: true }));
-  assertSuccess(await engineer.act('PATCH', 'clients/alpha', { ...WHY, disabled: true }));
-  assertSuccess(await engineer.act('PATCH', 'clients/alpha', { ...WHY, disabled: false }));
+  await service.addClient('gamma', ['status:read']);
+  assertSuccess(await engineer.act('PATCH', 'clients/gamma', { ...WHY, disabled: true }));
+  const enabled = await engineer.act('PATCH', 'clients/gamma', { ...WHY, disabled: false });
+  assert.equal(enabled.status, 202, enabled.text);
+  assert.deepEqual(enabled.json.data?.['kinds'], ['trust']);
+  const isDisabled = async (): Promise<unknown> =>
+    (await sql("select disabled_at is not null as yes from tiba.clients where client_id = 'gamma'"))[0]?.['yes'];
+  assert.equal(await isDisabled(), true);
+  assertSuccess(await approve(budi, enabled.json.data as Proposal));
+  assert.equal(await isDisabled(), false);
   const limits = { accounts_per_day: 5 };
   assertError(await siti.act('PATCH', 'clients/unknown', { ...WHY, limits }), 'NOT_FOUND');
   assertError(await siti.act('PATCH', 'clients/beta', { ...WHY, limits: { x: 1 } }), 'INVALID_REQUEST');
@@ -225,12 +235,14 @@ suite('there is no way around a proposal', () => {
   });
 
   test('by a command, which says so and is recorded', async () => {
-    const environment = { DATABASE_URL: databaseUrlOf(service.database), TIBA_FOUR_EYES: 'limits,keys' };
+    const environment = { DATABASE_URL: databaseUrlOf(service.database), TIBA_FOUR_EYES: 'limits,keys,trust' };
     const command = ['client', 'limits', 'beta', '--accounts-per-day', '88'];
     const refused = await manage([...command, '--reason', 'Ticket 5'], { environment });
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /--without-approval/);
     assert.notEqual(await limitOfBeta(), 88);
+    const enable = await manage(['client', 'enable', 'beta', '--reason', 'Ticket 5'], { environment });
+    assert.match(enable.stderr, /TIBA_FOUR_EYES has trust/);
     const done = await manage([...command, '--without-approval', 'Outage 12: no approver can be reached'], {
       environment,
     });

@@ -123,6 +123,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   'client enable': {
     summary: 'let a disabled client in again',
     options: [],
+    fourEyes: () => 'trust',
     async run(database, id) {
       requireClient(id, await changeClient(database, id, 'enable'));
       const text = `${id} is enabled`;

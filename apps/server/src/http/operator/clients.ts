@@ -57,7 +57,8 @@ export function operatorClients(app: FastifyInstance, { authorize, database, fou
       if (!isReferenceId(clientId)) throw noClient();
       const kinds: FourEyesKind[] = [
         ...(Object.keys(limits).length > 0 ? (['limits'] as const) : []),
-        ...(trusted === null ? [] : (['trust'] as const)),
+        // A disabled client is let in again by a second person: the first may have disabled it for an attack.
+        ...(trusted === null && disabled !== false ? [] : (['trust'] as const)),
       ];
       const change = { client_id: clientId, limits, trusted, disabled };
       return run(request, reply, { kinds, change, reason, clientId, subjectId: null, message: 'Client changed' });
