@@ -124,6 +124,20 @@ test('a delivery of any client is sent again', async () => {
   assert.equal((await actionsOf()).length, recorded + 1);
 });
 
+test('an access token resends at most 100 callbacks an hour: more of them are a replay', async () => {
+  const { token } = await service.addClient('looping', ['operator:write']);
+  const resend = (sequence: number) =>
+    send(`${service.operatorUrl}/operator/v1/callback-deliveries/ep_00000000000000000000-${sequence}/resend`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ client_id: 'alpha', reason: 'Ticket 4711: a loop' }),
+    });
+  for (let sequence = 1; sequence <= 100; sequence += 1) assertError(await resend(sequence), 'DELIVERY_NOT_FOUND');
+  const refused = await resend(101);
+  assertError(refused, 'RATE_LIMIT_EXCEEDED', /start or propose a replay/);
+  assert.ok(Number(refused.headers.get('retry-after')) > 3_000);
+});
+
 test('what was not delivered is listed over all clients, page by page', async () => {
   const { endpointId } = await register(service, { url: `${receiver.url}/?key=hush` }, service.beta.token);
   await sql(

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { assertError, assertSuccess } from '../contract/assertions.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { logIn } from './browser.ts';
 
 /** GET /operator/v1/transactions: from what a customer sent to the transaction. */
 
@@ -205,6 +206,33 @@ test('pages neither repeat nor skip, also where many were created at the same ti
   const expected = many.filter(({ amount }) => amount === '1001').map((each) => each['transaction_id']);
   assert.equal(amounts.length, expected.length);
   assert.deepEqual(new Set(amounts), new Set(expected));
+});
+
+test('a person searches by account numbers at most 60 times an hour, so that none is guessed', async () => {
+  const viewer = await logIn(service, { subject: 'viewer@example.com', name: 'Vina', role: 'viewer' });
+  const guesses: ((digits: string) => Promise<Answer>)[] = [
+    (digits) => viewer.get(`transactions?client_id=alpha&account_number=${digits}`),
+    (digits) => viewer.get(`transactions?q=${digits}`),
+    (digits) => viewer.get(`transactions?transaction_id=TB0000000001&account_number=${digits}`),
+    (digits) => viewer.act('POST', 'account-checks/search', { bank_code: 'BCA', account_number: digits }),
+  ];
+  const guess = (index: number) => guesses[index % guesses.length]?.(String(9_990_001_000 + index)) ?? assert.fail();
+  for (let index = 0; index < 60; index += 1) assertSuccess(await guess(index));
+  for (let index = 60; index < 64; index += 1) {
+    const refused = await guess(index);
+    assertError(refused, 'RATE_LIMIT_EXCEEDED', /At most 60 searches by an account number in an hour/);
+    const retryAfter = Number(refused.headers.get('retry-after'));
+    assert.ok(retryAfter > 3_000 && retryAfter <= 3_600, String(retryAfter));
+  }
+  assertSuccess(await viewer.get('transactions?q=TB0000000001'));
+  assertSuccess(await viewer.act('POST', 'account-checks/search', { client_id: 'alpha' }));
+  const other = await logIn(service, { subject: 'other@example.com', name: 'Oka', role: 'viewer' });
+  assertSuccess(await other.get('transactions?account_number=9990001111'));
+  assertSuccess(await search({ account_number: '9990001111' }));
+
+  const { text } = await send(`${service.operatorUrl}/metrics`, {});
+  assert.match(text, /tiba_requests_refused_total\{client_id="person",error_code="RATE_LIMIT_EXCEEDED"\} 4/);
+  assert.doesNotMatch(text, /example\.com/);
 });
 
 test('what is wrong is said', async () => {

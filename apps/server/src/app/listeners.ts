@@ -10,6 +10,7 @@ import { listenAt } from '../http/listen.ts';
 import { createLoadMonitor } from '../http/load-monitor.ts';
 import { createOpenWaits } from '../http/open-waits.ts';
 import type { Checks, ReadinessChecks } from '../http/operator/health.ts';
+import { createOperatorLimits, OPERATOR_WINDOW_MS } from '../http/operator/operator-limits.ts';
 import { createOperatorServer } from '../http/operator/operator-server.ts';
 import { createPublicServer } from '../http/public-server.ts';
 import type { ListenerOptions } from '../http/server.ts';
@@ -212,6 +213,7 @@ function buildOperatorServer(
 ): Promise<FastifyInstance> {
   const { banks, environment, operatorRoutes, settings, limitClock = () => performance.now() } = context.options;
   const { postgres, authentication, accountChecks } = services;
+  const limiterOf = (name: string) => services.sharedLimits.createLimiter(name, OPERATOR_WINDOW_MS);
   return createOperatorServer({
     listener,
     authorize: authentication.authorizeOperator,
@@ -231,6 +233,10 @@ function buildOperatorServer(
       metricsToken: settings.metricsToken,
     },
     processId: postgres.processes.processId,
+    limits: createOperatorLimits({
+      accountSearches: limiterOf('operator-account-searches'),
+      resends: limiterOf('operator-resends'),
+    }),
     people: openPeople(context, postgres, listener.tls !== null),
     console: {
       environment,

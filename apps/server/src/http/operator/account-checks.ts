@@ -14,12 +14,14 @@ import { ApiError } from '../errors.ts';
 import { instantParameter, invalidRequest, wholeNumber } from '../query-parameters.ts';
 import { jsonObject, requireJson } from '../request-body.ts';
 import { searchAccountChecksSchema } from './list-schemas.ts';
+import type { OperatorLimits } from './operator-limits.ts';
 
 export interface SearchAccountChecksDependencies {
   readonly authorize: Authorize;
   readonly database: Database;
   readonly banks: BankDirectory;
   readonly hashAccount: HashAccount;
+  readonly limits: Pick<OperatorLimits, 'countAccountSearch'>;
 }
 
 const TEXT_LENGTH_MAX = 128;
@@ -32,7 +34,7 @@ const LIMIT_DEFAULT = 100;
  */
 export function searchAccountChecks(
   app: FastifyInstance,
-  { authorize, database, banks, hashAccount }: SearchAccountChecksDependencies,
+  { authorize, database, banks, hashAccount, limits }: SearchAccountChecksDependencies,
 ): void {
   const onRequest = [authorize({ scope: 'operator:read' }), requireJson];
 
@@ -47,6 +49,7 @@ export function searchAccountChecks(
         throw invalidRequest(englishOnly('give client_id, or bank_code and account_number, or all three'));
       const limit = limitAt(body);
       const range = { from: instantAt(body, 'from'), to: instantAt(body, 'to') };
+      if (accountHash !== null) await limits.countAccountSearch(request);
       const found = await findAccountChecks(database, { clientId, accountHash, ...range, limit: limit + 1 });
       const data = JSON.stringify({
         account_checks: found.slice(0, limit).map(checkJson),

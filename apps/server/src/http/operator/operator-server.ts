@@ -38,6 +38,7 @@ import { type LoginPagesDependencies, loginPages } from './login/login.ts';
 import { loginErrorForm } from './login/login-form.ts';
 import { ownSession } from './login/session.ts';
 import { createSessionCookie } from './login/session-cookie.ts';
+import type { OperatorLimits } from './operator-limits.ts';
 import { showOverview } from './overview.ts';
 import { listLiveProcesses } from './processes.ts';
 import { listRails } from './rails.ts';
@@ -63,6 +64,7 @@ export interface OperatorServerDependencies extends FeedOperationDependencies {
   readonly health: Omit<HealthDependencies, 'metrics'>;
   readonly processId: string;
   readonly people: PeopleDependencies;
+  readonly limits: OperatorLimits;
   readonly console: ConsoleSettings;
   readonly callbackDays: number;
   /** Null when an external issuer issues the tokens. */
@@ -109,7 +111,7 @@ export async function createOperatorServer(given: OperatorServerDependencies): P
   transactionActions(app, dependencies);
   listUndeliveredCallbacks(app, dependencies);
   resolveReview(app, { authorize, database, fourEyes });
-  resendDelivery(app, authorize, database);
+  resendDelivery(app, dependencies);
   callbackReplays(app, { ...dependencies, fourEyes });
   operatorClients(app, { authorize, database, fourEyes });
   if (dependencies.issuer !== null) signingKeys(app, { authorize, fourEyes, seal: people.login.seal });

@@ -9,14 +9,24 @@ import { ApiError } from '../errors.ts';
 import { requireJson } from '../request-body.ts';
 import { actorOf, fieldsOf, reasonOf } from './action-request.ts';
 import { resendSchema } from './action-schemas.ts';
+import type { OperatorLimits } from './operator-limits.ts';
 import { textParameter } from './search-filter.ts';
 
 const DELIVERY_ID = /^(ep_[0-9a-f]{20})-([1-9][0-9]{0,14})$/;
 
 type Resent = Awaited<ReturnType<typeof replayDelivery>>;
 
+export interface ResendDeliveryDependencies {
+  readonly authorize: Authorize;
+  readonly database: Database;
+  readonly limits: Pick<OperatorLimits, 'countResend'>;
+}
+
 /** Sends one callback of any client again. */
-export function resendDelivery(app: FastifyInstance, authorize: Authorize, database: Database): void {
+export function resendDelivery(
+  app: FastifyInstance,
+  { authorize, database, limits }: ResendDeliveryDependencies,
+): void {
   const onRequest = [authorize({ scope: 'operator:write', role: 'support' }), requireJson];
 
   app.post(
@@ -31,6 +41,7 @@ export function resendDelivery(app: FastifyInstance, authorize: Authorize, datab
       const [, endpointId, sequence] = DELIVERY_ID.exec(deliveryId) ?? [];
       if (endpointId === undefined) throw new ApiError('DELIVERY_NOT_FOUND');
       const key = { clientId, endpointId, sequence: Number(sequence) };
+      await limits.countResend(request);
       const delivery = await recordingAction<Resent>(database, actorOf(request), async (inside) => {
         const result = await replayDelivery(inside, key);
         if (typeof result === 'string') return { result, record: null };

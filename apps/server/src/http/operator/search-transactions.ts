@@ -18,6 +18,7 @@ import { sendOperatorSuccess } from '../envelope.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../pages.ts';
 import { invalidRequest, searchParameters, wholeNumber } from '../query-parameters.ts';
 import { checkJson } from './account-checks.ts';
+import type { OperatorLimits } from './operator-limits.ts';
 import {
   amountSearch,
   assertOneSubject,
@@ -38,6 +39,7 @@ export interface SearchTransactionsDependencies {
   readonly banks: BankDirectory;
   readonly hashAccount: HashAccount;
   readonly cursors: Cursors;
+  readonly limits: Pick<OperatorLimits, 'countAccountSearch'>;
 }
 
 interface Found {
@@ -58,7 +60,7 @@ interface Reading {
  * its form allows, and the first way that finds something answers.
  */
 export function searchAllTransactions(app: FastifyInstance, dependencies: SearchTransactionsDependencies): void {
-  const { authorize, banks, cursors } = dependencies;
+  const { authorize, banks, cursors, limits } = dependencies;
   const onRequest = authorize({ scope: 'operator:read' });
   const createReadings = readingsOf(dependencies);
 
@@ -77,6 +79,9 @@ export function searchAllTransactions(app: FastifyInstance, dependencies: Search
     };
 
     const [by, ...position] = parameters.cursor === undefined ? [] : cursors.read(scope, parameters.cursor);
+    // A further page guesses nothing: its cursor is signed for the same filters.
+    const isByAccount = filter.accountNumbers !== null || readings.some((each) => each.by === 'account_number');
+    if (isByAccount && by === undefined) await limits.countAccountSearch(request);
     const { found, alsoFoundBy } =
       by === undefined ? await firstOf(readings, limit) : await continued(readings, by, positionOf(position), limit);
     request.logFields = {
