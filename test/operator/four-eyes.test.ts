@@ -328,6 +328,30 @@ test('a replay of many callbacks is counted by one person, and begins when anoth
   assert.equal((assertSuccess(await post())['replay'] as Record<string, unknown>)['client_id'], 'alpha');
 });
 
+test('a replay goes where the endpoint led when it was proposed, and no further than up to that time', async () => {
+  const { endpointId } = await register(service);
+  const order = {
+    client_id: 'alpha',
+    endpoint_id: endpointId,
+    from: '2020-01-01T00:00:00Z',
+    to: '2099-01-01T00:00:00Z',
+  };
+  const post = async (key: string): Promise<Proposal> => {
+    const answer = await siti.act('POST', 'callback-replays', { ...order, ...WHY }, { 'idempotency-key': key });
+    assert.equal(answer.status, 202, answer.text);
+    return answer.json.data as Proposal;
+  };
+  const redirected = await post('redirected');
+  await sql(`update tiba.callback_endpoints set url = url || '/other' where endpoint_id = '${endpointId}'`);
+  assertError(await approve(budi, redirected), 'PROPOSAL_CONFLICT', /has changed since, and nothing was done/);
+
+  const proposal = await post('up to now');
+  const [{ now } = { now: new Date(0) }] = (await sql('select clock_timestamp() as now')) as { now: Date }[];
+  assertSuccess(await approve(budi, proposal));
+  const [stored] = await sql("select to_time from tiba.callback_replays where idempotency_key = 'up to now'");
+  assert.ok((stored?.['to_time'] as Date) <= now, String(stored?.['to_time']));
+});
+
 test('after a restore no session goes on, and no proposal can be approved a second time', async () => {
   const { proposal } = await propose();
   await recordRestore(service.app.database);

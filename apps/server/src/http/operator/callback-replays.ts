@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { englishOnly } from '../../lib/bilingual-text.ts';
 import { type JsonObject, numberText } from '../../lib/exact-json.ts';
-import { findEndpoint, listEndpoints } from '../../postgres/callback-endpoints.ts';
+import { type CallbackEndpoint, findEndpoint, listEndpoints } from '../../postgres/callback-endpoints.ts';
 import { type EventRange, REPLAYED_STATES, type ReplayedState } from '../../postgres/callback-replays.ts';
 import type { Database } from '../../postgres/database.ts';
 import { recordingAction } from '../../postgres/operator-actions.ts';
@@ -72,7 +72,7 @@ export function callbackReplays(app: FastifyInstance, dependencies: CallbackRepl
       const body = fieldsOf(request, FIELDS);
       const order = readOrder(body);
       if (flagOf(body['dry_run'])) {
-        const endpointIds = await findEndpoints(database, order);
+        const endpointIds = (await findEndpoints(database, order)).map((endpoint) => endpoint.endpointId);
         const count = await countEvents(dependencies, { ...order, endpointIds });
         return sendOperatorSuccess(reply, 'Callbacks counted', JSON.stringify({ dry_run: true, count, replay: null }));
       }
@@ -172,29 +172,33 @@ function flagOf(value: unknown): boolean {
 }
 
 /** @throws ApiError ENDPOINT_NOT_FOUND, ENDPOINT_DISABLED */
-async function findEndpoints(database: Database, { clientId, endpointId }: ReplayOrder): Promise<string[]> {
+async function findEndpoints(database: Database, { clientId, endpointId }: ReplayOrder): Promise<CallbackEndpoint[]> {
   if (endpointId === null) {
     const enabled = (await listEndpoints(database, clientId)).filter(({ disabledAt }) => disabledAt === null);
-    if (enabled.length > 0) return enabled.map((endpoint) => endpoint.endpointId);
+    if (enabled.length > 0) return enabled;
     const message = englishOnly('The client has no endpoint that is enabled: there is nowhere to send callbacks to');
     throw new ApiError('ENDPOINT_NOT_FOUND', { message });
   }
   const endpoint = await findEndpoint(database, { clientId, endpointId });
   if (endpoint === null) throw new ApiError('ENDPOINT_NOT_FOUND');
   if (endpoint.disabledAt !== null) throw new ApiError('ENDPOINT_DISABLED');
-  return [endpointId];
+  return [endpoint];
 }
 
 /** What was ordered, with the key that the order may be repeated with. */
 interface ReplayChange extends JsonObject, ReplayOrder {
   readonly idempotencyKey: string;
   readonly createdBy: string;
+  /** Where a range of time ends that was ordered into the future: what happens later was not looked at. */
+  readonly until: string | null;
 }
 
 /** @throws ApiError INVALID_REQUEST */
 function changeOf(request: FastifyRequest, order: ReplayOrder): ReplayChange {
   const idempotencyKey = idempotencyKeyOf(request.headers['idempotency-key']);
-  if (idempotencyKey !== null) return { ...order, idempotencyKey, createdBy: actorOf(request).actor };
+  const now = new Date().toISOString();
+  const until = order.events.by === 'time' && order.events.to > now ? now : null;
+  if (idempotencyKey !== null) return { ...order, idempotencyKey, createdBy: actorOf(request).actor, until };
   throw invalidRequest(
     englishOnly('the header Idempotency-Key is missing: send any text of your own, and the same text to repeat this'),
   );
@@ -215,21 +219,30 @@ async function findRepeated(database: Database, change: ReplayChange): Promise<R
 const callbackReplay: GuardedOperation<ReplayChange> = {
   action: 'callback replay',
 
-  /** Nothing needs a lock: a replay ends at an endpoint that is disabled meanwhile. */
+  /**
+   * Nothing needs a lock: a replay ends at an endpoint that is disabled meanwhile. The URL and the kinds of an
+   * endpoint are there as a hash, because a URL may hold a secret.
+   */
   async lockState(inside, change) {
-    return JSON.stringify({ endpoints: await findEndpoints(inside, change) });
+    const endpoints = (await findEndpoints(inside, change)).map(({ endpointId, url, kinds }) => ({
+      endpoint_id: endpointId,
+      sha256: createHash('sha256')
+        .update(JSON.stringify([url, kinds]))
+        .digest('hex'),
+    }));
+    return JSON.stringify({ endpoints });
   },
 
   async execute(inside, change, reason) {
-    const { clientId, events, deliveryState, idempotencyKey, createdBy } = change;
+    const { clientId, events, deliveryState, idempotencyKey, createdBy, until } = change;
     const repeated = await findRepeated(inside, change);
     if (repeated !== null) return { result: orderedJson(repeated), record: null };
     const replayId = `rp_${randomBytes(REPLAY_ID_BYTES).toString('hex')}`;
-    const endpointIds = await findEndpoints(inside, change);
+    const endpointIds = (await findEndpoints(inside, change)).map((endpoint) => endpoint.endpointId);
     const isNew = await insertRangeReplay(inside, {
       clientId,
       replayId,
-      events,
+      events: events.by === 'time' && until !== null ? { ...events, to: until } : events,
       deliveryState,
       endpointIds,
       idempotencyKey,
