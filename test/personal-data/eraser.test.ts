@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createEraser } from '../../apps/server/src/personal-data/eraser.ts';
+import { createEraser, erasedTermsOf } from '../../apps/server/src/domain/eraser.ts';
 
 const { eraseText, eraseJson, finds } = createEraser(['1234567', 'Siti "Ayu" Rahayu']);
 
@@ -10,9 +10,12 @@ test('a number or a name is erased as a whole word only, in any case', () => {
     'SITI "AYU" RAHAYU, 1234567.': 'ERASED, ERASED.',
     '12345678 01234567 1234567A': '12345678 01234567 1234567A',
     '1234567.00 and 1234567,50': '1234567.00 and 1234567,50',
+    '1234567,5 1234567,9876543 9876543.1234567': 'ERASED,5 ERASED,9876543 9876543.ERASED',
+    '12-345-67 12 345 67 1-23456-78': 'ERASED ERASED 1-23456-78',
+    'siti  "ayu"\trahayu': 'ERASED',
   };
   assert.deepEqual(Object.keys(cases).map(eraseText), Object.values(cases));
-  assert.deepEqual(Object.keys(cases).map(finds), [true, true, false, false]);
+  assert.deepEqual(Object.keys(cases).map(finds), [true, true, false, false, true, true, true]);
 });
 
 test('only the strings of a JSON text change; numbers and spaces stay as they are', () => {
@@ -25,4 +28,17 @@ test('only the strings of a JSON text change; numbers and spaces stay as they ar
 
 test('nothing to look for changes nothing', () => {
   assert.equal(createEraser(['', 'ERASED']).eraseText('an ERASED text'), 'an ERASED text');
+});
+
+test('what was erased is found again in the text that it was erased from', () => {
+  const cases = [
+    ['ERASED', '1234567', ['1234567']],
+    ['to ERASED, ERASED.', 'to 1234567, Siti Rahayu.', ['1234567', 'Siti Rahayu']],
+    ['to ERASED', 'to ERASED', ['ERASED']],
+    ['to ERASED', 'for 1234567', null],
+    ['ERASED!', '1234567', null],
+    ['ERASED', '', null],
+    ['1234567', '1234567', null],
+  ] as const;
+  for (const [erased, text, terms] of cases) assert.deepEqual(erasedTermsOf(erased, text), terms);
 });

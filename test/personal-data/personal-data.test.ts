@@ -170,7 +170,7 @@ suite('the holder of an account', () => {
     const found = await findPerson(accountHash);
     const { code, stdout, stderr } = await manage([...ERASE, '--dry-run', ...REASON], { environment });
     assert.equal(code, 0, stderr);
-    const { left, ...counts } = JSON.parse(stdout) as { left: unknown[] };
+    const { left, not_examined: _, ...counts } = JSON.parse(stdout) as { left: unknown[]; not_examined: unknown };
     assert.deepEqual(counts, {
       transactions: 5,
       validation_rows: 1,
@@ -218,7 +218,7 @@ suite('the holder of an account', () => {
 
   test('a second time there is nothing to erase; a status check and the other person are as before', async () => {
     const { stdout } = await manage([...ERASE, ...REASON], { environment });
-    const { left, ...counts } = JSON.parse(stdout) as { left: unknown[] };
+    const { left, not_examined: _, ...counts } = JSON.parse(stdout) as { left: unknown[]; not_examined: unknown };
     assert.equal(left.length, 4);
     assert.equal(
       Object.values(counts).reduce((sum: number, count) => sum + Number(count), 0),
@@ -231,6 +231,24 @@ suite('the holder of an account', () => {
     );
     const others = await sql('select from tiba.transactions where account_number = $1', [OTHERS_NUMBER]);
     assert.equal(others.length, 2);
+  });
+
+  test('a later full record of the core is applied, and does not bring the person back', async () => {
+    const found = await findPerson(accountHash);
+    const { created_at: _, ...full } = statusUpdate({
+      ...{ client_id: client.clientId, transaction_id: 'TPD000000001', reference_id: 'slow' },
+      ...{ account_number: NUMBER, account_name: NAME, description: `To ${NAME}`, status: 'SUCCESS' },
+    });
+    const { status, json } = await service.feed({ ...full, reversed_at: daysAgo(0) });
+    assert.equal(status, 200);
+    assert.equal(json.data?.['advanced'], 1, JSON.stringify(json));
+    // Another amount is a conflict as before, and its message names no person either.
+    assert.equal((await service.feed({ ...full, amount: '1.00' })).status, 200);
+    const [conflict] = await sql(
+      `select reason from tiba.other_status_updates where transaction_id = 'TPD000000001' and outcome = 'conflict'`,
+    );
+    assert.match(String(conflict?.['reason']), /^amount differs/);
+    assert.deepEqual(await findPerson(accountHash), found);
   });
 
   test('each of it is recorded, with a keyed hash instead of the number', async () => {

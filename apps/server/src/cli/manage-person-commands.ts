@@ -6,7 +6,7 @@ import { createBankDirectory } from '../domain/bank.ts';
 import bankEntries from '../domain/banks.json' with { type: 'json' };
 import { type ErasureResult, erasePerson } from '../personal-data/erase-person.ts';
 import { exportPerson } from '../personal-data/export-person.ts';
-import { createPerson, type Person } from '../personal-data/person.ts';
+import { createPerson, NOT_EXAMINED, type Person } from '../personal-data/person.ts';
 import { listArchiveFiles } from '../postgres/archive-files.ts';
 import { type Database, readDatabaseTime } from '../postgres/database.ts';
 import { findInstallationKey } from '../postgres/installation-key.ts';
@@ -75,7 +75,7 @@ async function erase(
     await record(database, { ...audit, action: 'person erased', after });
   }
   return {
-    document: { ...countsOf(result), left: result.left, is_dry_run: isDryRun },
+    document: { ...countsOf(result), left: result.left, not_examined: NOT_EXAMINED, is_dry_run: isDryRun },
     text: describe(result, isDryRun),
   };
 }
@@ -95,6 +95,7 @@ const describe = (result: ErasureResult, isDryRun: boolean): string =>
       `${result.archivedTransactions} transactions in ${result.archiveFiles} archive files.`,
     ...(result.left.length === 0 ? [] : [`Left: ${result.left.length}`]),
     ...result.left.map(({ where, client_id: clientId, id, reason }) => `${where}\t${clientId}\t${id}\t${reason}`),
+    `Not examined: ${NOT_EXAMINED.join(', ')} of transactions. Look there if a core writes numbers or names in them.`,
   ].join('\n');
 
 async function readPerson(database: Database, { account, bank }: Options, settings: Settings): Promise<Person> {

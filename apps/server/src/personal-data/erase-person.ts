@@ -10,6 +10,7 @@ import {
 } from '../archive/archive-directory.ts';
 import { parseArchiveLine, toArchiveLine } from '../archive/archive-line.ts';
 import { removeUncounted } from '../archive/archive-transactions.ts';
+import { createEraser, ERASED } from '../domain/eraser.ts';
 import { isFinal } from '../domain/transaction.ts';
 import { StartError } from '../lib/start-error.ts';
 import { findAccountChecks } from '../postgres/account-checks.ts';
@@ -29,7 +30,6 @@ import {
   storeErasedRow,
 } from '../postgres/personal-data.ts';
 import type { TransactionHistory } from '../postgres/transaction-histories.ts';
-import { createEraser, ERASED } from './eraser.ts';
 import { concerns, eraseHistory, type Person } from './person.ts';
 import { findHistories, findInFile } from './person-records.ts';
 

@@ -1,8 +1,8 @@
 import { createAccountHash } from '../account-checks/account-hash.ts';
 import { AccountNumber } from '../domain/account.ts';
 import { type Bank, type BankDirectory, parseAccountNumber } from '../domain/bank.ts';
+import { createEraser, type Eraser } from '../domain/eraser.ts';
 import type { TransactionHistory } from '../postgres/transaction-histories.ts';
-import { createEraser, type Eraser } from './eraser.ts';
 
 /** The account whose holder asks for what is stored. */
 export interface Person {
@@ -22,6 +22,15 @@ export interface PersonDependencies {
   readonly banks: BankDirectory;
   readonly dataKey: Buffer;
 }
+
+/** Identifiers that a core or a bank gave. Other systems find a transaction by them, so they stay as they are. */
+export const NOT_EXAMINED = [
+  'reference_id',
+  'external_id',
+  'bank_reference',
+  'rail_reference',
+  'source_account_number',
+];
 
 /** No bank has this code: the hash of a person is no hash of an account. */
 const NO_BANK = '';
@@ -53,7 +62,7 @@ const isPaid = ({ accountNumbers, isAt }: Person, { transaction }: Pick<Transact
 
 /** A conflict may name another account than its transaction has. */
 const isConflictAbout = ({ numbers }: Person, { outcome, raw }: TransactionHistory['statusUpdates'][number]): boolean =>
-  outcome === 'conflict' && raw !== null && numbers.finds(raw);
+  outcome === 'conflict' && raw !== null && numbers.eraseJson(raw) !== raw;
 
 /** What of a transaction is the person's: the numbers, and the names that stand beside them. */
 function eraserOf(person: Person, history: TransactionHistory): Eraser {

@@ -5,6 +5,7 @@ import type { StatusUpdate, Transaction } from '../domain/transaction.ts';
 import type { Query } from '../postgres/database.ts';
 import type { StatusUpdateRecord } from '../postgres/status-updates.ts';
 import { findTransactionsByReference, lockTransactions } from '../postgres/transactions.ts';
+import { eraseReceived } from './erased-updates.ts';
 
 /** A status update with its position in the input, its original text and its source. */
 export interface ReceivedUpdate {
@@ -71,10 +72,12 @@ export async function decide(
   const events = new Map<string, EventKind[]>();
   const applied: AppliedUpdate[] = [];
   const statusUpdates: StatusUpdateRecord[] = [];
-  for (const { line, raw, update, source } of updates) {
-    const { clientId, transactionId } = update;
+  for (const received of updates) {
+    const { clientId, transactionId } = received.update;
     const key = keyOf(clientId, transactionId);
-    const result = applyUpdate(known.get(key) ?? null, update, context);
+    const before = known.get(key) ?? null;
+    const { line, raw, update, source } = before === null ? received : eraseReceived(before, received);
+    const result = applyUpdate(before, update, context);
     let { outcome } = result;
     let reason = 'reason' in result ? result.reason : (result.difference ?? null);
     let recordedId = transactionId;
