@@ -52,7 +52,8 @@ interface ScannedClient extends Record<string, unknown> {
   readonly transaction_id: string;
 }
 
-// What another process holds is not waited for; it is examined again as what must stay.
+// What another process holds is not waited for; it is examined again as what must stay. A reversal may commit between
+// the snapshot and the lock: the lock reads the row again, and its version and times say whether it is another one now.
 const SCAN_SQL = `
 with positions as materialized (
   select * from unnest($3::text[], $4::timestamptz[], $5::text[]) as p (client_id, processed_at, transaction_id)
@@ -60,7 +61,7 @@ with positions as materialized (
   select t.* from tiba.clients c
     left join positions p on p.client_id collate "C" = c.client_id
    cross join lateral (
-     select t.client_id, t.transaction_id, t.processed_at,
+     select t.client_id, t.transaction_id, t.processed_at, t.version,
             (t.reversed_at is null or t.reversed_at < $1)
             and not exists (select from tiba.events v
                              where v.subject_id = t.transaction_id and v.client_id = t.client_id) as goes
@@ -75,7 +76,8 @@ with positions as materialized (
     from examined e
    cross join lateral (
      select o.client_id, o.transaction_id from tiba.transactions_final o
-      where o.transaction_id = e.transaction_id and o.client_id = e.client_id
+      where o.transaction_id = e.transaction_id and o.client_id = e.client_id and o.version = e.version
+        and o.processed_at < $1 and (o.reversed_at is null or o.reversed_at < $1)
         for update skip locked) t
    where e.goes
 ), deleted_updates as (
