@@ -34,17 +34,20 @@ export function createRailsReload({ production, app, open, log }: RailsReloadDep
       );
       return;
     }
-    const next = openConnections(rails.connections, used);
-    const opened = next.filter((each) => !used.includes(each));
+    const next: OpenConnection[] = [];
+    const isNew = (each: OpenConnection): boolean => !used.includes(each);
     try {
+      // One by one: when one cannot be opened, those before it are closed.
+      for (const connection of rails.connections) next.push(...openConnections([connection], used));
       await app.replaceRails(
         next.map(({ rail }) => rail),
         agreedOptions(rails),
       );
     } catch (error) {
-      await Promise.all(opened.map(({ rail }) => rail.close()));
+      await Promise.all(next.filter(isNew).map(({ rail }) => rail.close()));
       throw error;
     }
+    const opened = next.filter(isNew);
     const closed = used.filter((each) => !next.includes(each));
     used = next;
     log.info({ opened: namesOf(opened), closed: namesOf(closed) }, 'rails file reloaded; unchanged connections stay');
