@@ -135,6 +135,12 @@ suite('a login', () => {
     assert.deepEqual([person['name'], (person['roles'] as string[]).at(-1)], ['Siti R.', 'approver']);
   });
 
+  test('takes the roles from userinfo where the ID token has the claim without a role', async () => {
+    provider.changeIdToken = (claims) => ({ ...claims, roles: [] });
+    const { person } = assertSuccess(await (await logIn()).get('session')) as { person: { roles: string[] } };
+    assert.deepEqual(person.roles, ['viewer', 'support']);
+  });
+
   for (const [rolesClaim, claims] of [
     ['realm_access.roles', { realm_access: { roles: ['offline_access', 'helpdesk'] } }],
     ['https://example.com/roles', { 'https://example.com/roles': 'helpdesk' }],

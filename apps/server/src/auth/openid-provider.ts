@@ -99,7 +99,9 @@ export function createOpenIdProvider(options: OpenIdProviderOptions): OpenIdProv
         if (inToken.roles.length > 0 || configuration.serverMetadata().userinfo_endpoint === undefined)
           return identified(inToken);
         const more = await openid.fetchUserInfo(configuration, tokens.access_token, claims.sub);
-        return identified(readPerson({ ...more, ...claims }, options));
+        // Each source by itself: a roles claim of the ID token that gives none would hide the one of userinfo.
+        const { name } = readPerson({ ...more, ...claims }, options);
+        return identified({ ...inToken, name, roles: readPerson(more, options).roles });
       } catch (error) {
         return failureOf(error);
       }
