@@ -236,8 +236,13 @@ suite('the holder of an account', () => {
   test('a later full record of the core is applied, and does not bring the person back', async () => {
     const found = await findPerson(accountHash);
     const { created_at: _, ...full } = statusUpdate({
-      ...{ client_id: client.clientId, transaction_id: 'TPD000000001', reference_id: 'slow' },
-      ...{ account_number: NUMBER, account_name: NAME, description: `To ${NAME}`, status: 'SUCCESS' },
+      client_id: client.clientId,
+      transaction_id: 'TPD000000001',
+      reference_id: 'slow',
+      account_number: NUMBER,
+      account_name: NAME,
+      description: `To ${NAME}`,
+      status: 'SUCCESS',
     });
     const { status, json } = await service.feed({ ...full, reversed_at: daysAgo(0) });
     assert.equal(status, 200);

@@ -43,7 +43,7 @@ const escape = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g,
 
 const toPattern = (term: string): string =>
   DIGITS.test(term)
-    ? [...term].map(escape).join(String.raw`[\s-]?`)
+    ? Array.from(term, escape).join(String.raw`[\s-]?`)
     : term.trim().split(/\s+/).map(escape).join(String.raw`\s+`);
 
 /**
