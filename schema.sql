@@ -357,9 +357,9 @@ create table tiba.operator_proposals (
   decided_by_name text,
   decided_at timestamp with time zone,
   decision_reason text,
-  constraint operator_proposals_decided_by_another CHECK ((decided_by <> proposer)),
+  constraint operator_proposals_decided_by_another CHECK (((decided_by = proposer) = (state = 'withdrawn'::text))),
   constraint operator_proposals_decided_when_not_pending CHECK (((state = 'pending'::text) = (decided_by IS NULL))),
-  constraint operator_proposals_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'executed'::text, 'refused'::text, 'outdated'::text]))),
+  constraint operator_proposals_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'executed'::text, 'refused'::text, 'withdrawn'::text, 'outdated'::text]))),
   constraint operator_proposals_pkey PRIMARY KEY (proposal_id)
 );
 

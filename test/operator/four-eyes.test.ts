@@ -119,8 +119,6 @@ suite('a proposal is not approved', () => {
     const before = await limitOfBeta();
     for (const session of [siti, await logIn(service, SITI)]) {
       assertError(await approve(session, proposal), 'FORBIDDEN', /You proposed this change: another person/);
-      const refused = await session.act('POST', `proposals/${proposal.proposal_id}/refuse`, { reason: AGREED });
-      assertError(refused, 'FORBIDDEN', /You proposed this change/);
     }
     assert.equal(await limitOfBeta(), before);
   });
@@ -128,6 +126,8 @@ suite('a proposal is not approved', () => {
   test('by a person without the role, or by a machine', async () => {
     const { proposal } = await propose();
     assertError(await approve(engineer, proposal), 'FORBIDDEN', /this needs the role approver/);
+    const path = `proposals/${proposal.proposal_id}/refuse`;
+    assertError(await engineer.act('POST', path, { reason: AGREED }), 'FORBIDDEN', /this needs the role approver/);
     const { token } = await service.addClient('robot', ['operator:read', 'operator:write', 'operator:unmask']);
     const authorization = `Bearer ${token}`;
     // Also with the cookie of an approver beside it.
@@ -187,6 +187,34 @@ suite('a proposal is not approved', () => {
     assertError(await approve(budi, proposal), 'PROPOSAL_CONFLICT', /decided already: outdated, by Budi Santoso/);
     const [outdated] = await actions(1);
     assert.equal(outdated?.['action'], 'proposal outdated');
+  });
+
+  test('after its proposer has withdrawn it, for which no role approver is needed', async () => {
+    const { proposal } = await propose(engineer);
+    const path = `proposals/${proposal.proposal_id}/refuse`;
+    assert.equal(assertSuccess(await engineer.act('POST', path, { reason: 'A mistake' }))['state'], 'withdrawn');
+    assertError(await approve(budi, proposal), 'PROPOSAL_CONFLICT', /decided already: withdrawn, by Eka/);
+    assert.equal((await actions(1))[0]?.['action'], 'proposal withdraw');
+  });
+
+  test('after the access of its proposer has ended, and before that also after a logout', async () => {
+    const leaver = { subject: 'dewi@example.com', name: 'Dewi', role: 'engineer' } as const;
+    const [first, second] = [await logIn(service, leaver), await logIn(service, leaver)];
+    const [one, other] = [(await propose(first)).proposal, (await propose(second)).proposal];
+    const session = (await sql('select proposer_session as id from tiba.operator_proposals where proposal_id = $1', [
+      one.proposal_id,
+    ])) as { id: string }[];
+    const revoke = (body: object) => engineer.act('POST', 'sessions/revoke', { ...WHY, ...body });
+    assertSuccess(await revoke({ session_id: session[0]?.id }));
+    assertError(await approve(budi, one), 'PROPOSAL_CONFLICT', /decided already: outdated, by End of a session/);
+    assertSuccess(await second.act('DELETE', 'session'));
+    const path = `proposals/${other.proposal_id}`;
+    assert.equal(assertSuccess(await budi.get(path))['state'], 'pending');
+    assertSuccess(await revoke({ subject: leaver.subject }));
+    const ended = assertSuccess(await budi.get(path));
+    assert.deepEqual([ended['state'], ended['decided_by']], ['outdated', 'session revoke']);
+    assert.match(String((await actions(1))[0]?.['after']), new RegExp(other.proposal_id));
+    assertError(await approve(budi, other), 'PROPOSAL_CONFLICT', /decided already: outdated/);
   });
 
   test('after it was refused', async () => {

@@ -53,6 +53,7 @@ const EXEMPT: Readonly<Record<string, string>> = {
   'operator-proposals.ts findProposal': PEOPLE,
   'operator-proposals.ts lockProposal': PEOPLE,
   'operator-proposals.ts decideProposal': PEOPLE,
+  'operator-proposals.ts endProposalsOf': PEOPLE,
   'operator-proposals.ts deleteOldProposals': OLD,
   'operator-actions.ts verifyOperatorActions': OPERATOR,
   'personal-data.ts listTransactionsPaidTo': PERSON,

@@ -579,10 +579,17 @@ export interface ProposalList {
 }
 
 /**
- * pending: to be decided. executed: approved, and the change was made. refused. outdated: when it was approved, what
- * it is about had changed, and nothing was done. expired: it was not decided in time.
+ * pending: to be decided. executed: approved, and the change was made. refused. withdrawn: by its proposer.
+ * outdated: when it was approved, what it is about had changed, or sessions of its proposer were revoked; nothing
+ * was done. expired: it was not decided in time.
  */
-export type ProposalState = 'pending' | 'executed' | 'refused' | 'outdated' | 'expired';
+export type ProposalState = 
+  | 'pending'
+  | 'executed'
+  | 'refused'
+  | 'withdrawn'
+  | 'outdated'
+  | 'expired';
 
 export interface QuotaLeft {
   /** null where the contract has none. */
@@ -1284,7 +1291,7 @@ export interface Operations {
     readonly body: ApproveProposalRequest;
     readonly data: Proposal;
   };
-  /** Refuse a proposed change */
+  /** Refuse a proposed change, or withdraw your own */
   readonly refuseProposal: {
     readonly path: {
       readonly proposal_id: string;

@@ -34,14 +34,17 @@ const REFUSE: Text = { en: 'Refuse', id: 'Tolak' };
 const REFUSE_TEXT: Text = { en: 'Nothing is changed.', id: 'Tidak ada yang diubah.' };
 const REFUSED: Text = { en: 'Refused.', id: 'Ditolak.' };
 const YOURS: Text = {
-  en: 'You proposed it: another person with the role approver decides.',
-  id: 'Ini usulan Anda: orang lain dengan peran approver yang memutuskan.',
+  en: 'You proposed it: another person with the role approver decides. You can withdraw it.',
+  id: 'Ini usulan Anda: orang lain dengan peran approver yang memutuskan. Anda dapat menariknya.',
 };
+const WITHDRAW: Text = { en: 'Withdraw', id: 'Tarik' };
+const WITHDRAWN: Text = { en: 'Withdrawn', id: 'Ditarik' };
 
 const STATES = {
   pending: { tone: 'warn', text: { en: 'Waiting', id: 'Menunggu' } },
   executed: { tone: 'good', text: { en: 'Approved', id: 'Disetujui' } },
   refused: { tone: 'bad', text: { en: 'Refused', id: 'Ditolak' } },
+  withdrawn: { tone: 'calm', text: WITHDRAWN },
   outdated: { tone: 'calm', text: { en: 'Outdated', id: 'Usang' } },
   expired: { tone: 'calm', text: { en: 'Expired', id: 'Kedaluwarsa' } },
 } as const satisfies Record<ProposalState, { readonly tone: string; readonly text: Text }>;
@@ -159,10 +162,28 @@ function Facts({ proposal }: { readonly proposal: Proposal }) {
 }
 
 function Decision({ proposal, onDone }: { readonly proposal: Proposal; readonly onDone: () => void }) {
-  if (proposal.state !== 'pending' || !may('decide')) return null;
-  // In the record of what people did, their subject is prefixed.
-  if (proposal.proposed_by === `person:${person()?.subject}`) return <p class="empty">{say(YOURS)}</p>;
+  if (proposal.state !== 'pending') return null;
   const path = { proposal_id: proposal.proposal_id };
+  // In the record of what people did, their subject is prefixed.
+  if (proposal.proposed_by === `person:${person()?.subject}`) {
+    return (
+      <>
+        <p class="empty">{say(YOURS)}</p>
+        <div class="actions">
+          <Action
+            title={say(WITHDRAW)}
+            description={say(REFUSE_TEXT)}
+            onDone={onDone}
+            run={async (reason) => {
+              await call('refuseProposal', { path, body: { reason } });
+              return say(WITHDRAWN);
+            }}
+          />
+        </div>
+      </>
+    );
+  }
+  if (!may('decide')) return null;
   return (
     <div class="actions">
       <Action

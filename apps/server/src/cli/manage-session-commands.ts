@@ -1,8 +1,10 @@
 import { createLoginLink, LINK_MINUTES } from '../auth/login-links.ts';
+import { actorOfPerson } from '../auth/operator-sessions.ts';
 import { isRole, ROLES } from '../auth/roles.ts';
 import type { Settings } from '../config.ts';
 import type { Database } from '../postgres/database.ts';
 import { isSandboxDatabase } from '../postgres/login-links.ts';
+import { endProposalsOf } from '../postgres/operator-proposals.ts';
 import { listLiveSessions, revokeSessions, type SessionRecord } from '../postgres/operator-sessions.ts';
 import { type Command, type CommandResult, type Options, UsageError } from './manage-command.ts';
 
@@ -26,18 +28,23 @@ export const SESSION_COMMANDS: Readonly<Record<string, Command>> = {
 
   'session revoke': {
     summary: 'log a person out, in all processes at once',
-    description: 'Their identity provider still lets them log in again: take the role away there first.',
+    description:
+      'Their identity provider still lets them log in again: take the role away there first. Their pending proposals ' +
+      'become outdated.',
     options: ['person', 'session'],
     needsReason: true,
     async run(database, _id, { person = null, session = null }) {
       if (person === null && session === null)
         throw new UsageError('give --person, for all sessions of a person, or --session, for one');
       const revoked = await revokeSessions(database, { subject: person, sessionId: session });
+      const proposer = person === null ? null : actorOfPerson(person);
+      const proposals = await endProposalsOf(database, { proposer, sessionId: session });
       const before = JSON.stringify(revoked.map(sessionDocument));
+      const after = proposals.length === 0 ? null : JSON.stringify({ outdated_proposals: proposals });
       return {
-        document: { revoked: revoked.length },
-        text: `sessions that have ended: ${revoked.length}`,
-        change: revoked.length === 0 ? null : { subjectId: person ?? session ?? '', before, after: null },
+        document: { revoked: revoked.length, outdated_proposals: proposals },
+        text: `sessions that have ended: ${revoked.length}; proposals that are outdated: ${proposals.length}`,
+        change: revoked.length === 0 && after === null ? null : { subjectId: person ?? session ?? '', before, after },
       };
     },
   },

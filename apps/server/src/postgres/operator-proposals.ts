@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 /** Changes that a person proposes and another one approves. */
 
 /** As stored. A pending proposal whose time has passed is shown as `expired`. */
-export const PROPOSAL_STATES = ['pending', 'executed', 'refused', 'outdated', 'expired'] as const;
+export const PROPOSAL_STATES = ['pending', 'executed', 'refused', 'withdrawn', 'outdated', 'expired'] as const;
 export type ProposalState = (typeof PROPOSAL_STATES)[number];
 
 export interface NewProposal {
@@ -157,6 +157,27 @@ export async function decideProposal(inside: Database, proposalId: string, decis
   );
   if (row === undefined) throw new Error('a proposal was decided while it was locked');
   return toProposal(row);
+}
+
+/**
+ * Ends the pending proposals of a person, or of one session. Null means any. It is for a person whose access ends: what
+ * they asked for must not be done later. Resolves to the IDs.
+ */
+export async function endProposalsOf(
+  inside: Database,
+  { proposer, sessionId }: { readonly proposer: string | null; readonly sessionId: string | null },
+): Promise<string[]> {
+  if (proposer === null && sessionId === null) throw new Error('proposals are ended by their person or by the session');
+  const rows = await inside.query<{ proposal_id: string }>(
+    `update tiba.operator_proposals
+        set state = 'outdated', decided_by = 'session revoke', decided_by_name = 'End of a session', decided_at = now(),
+            decision_reason = 'The session in which it was proposed was revoked, or all sessions of its proposer'
+      where state = 'pending' and expires_at > now()
+        and ($1::text is null or proposer = $1) and ($2::text is null or proposer_session = $2)
+      returning proposal_id`,
+    [proposer, sessionId],
+  );
+  return rows.map((row) => row.proposal_id);
 }
 
 /** The latest first. `state` null: all of them. Before the one with that time and ID, if given. */

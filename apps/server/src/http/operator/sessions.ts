@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import { actorOfPerson } from '../../auth/operator-sessions.ts';
 import { ROLES } from '../../auth/roles.ts';
 import { isPlainText } from '../../domain/identifiers.ts';
 import { englishOnly } from '../../lib/bilingual-text.ts';
@@ -7,6 +8,7 @@ import type { JsonObject } from '../../lib/exact-json.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import type { Database } from '../../postgres/database.ts';
 import { recordingAction } from '../../postgres/operator-actions.ts';
+import { endProposalsOf } from '../../postgres/operator-proposals.ts';
 import { listLiveSessions, revokeSessions, type SessionRecord } from '../../postgres/operator-sessions.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
@@ -52,9 +54,12 @@ export function peopleSessions(app: FastifyInstance, { authorize, database, idle
         throw invalidRequest(englishOnly('give subject, for all sessions of a person, or session_id, for one'));
       const revoked = await recordingAction(database, actorOf(request), async (inside) => {
         const ended = await revokeSessions(inside, { subject, sessionId });
+        const proposer = subject === null ? null : actorOfPerson(subject);
+        const proposals = await endProposalsOf(inside, { proposer, sessionId });
         const before = JSON.stringify(ended.map(sessionJson));
+        const after = proposals.length === 0 ? null : JSON.stringify({ outdated_proposals: proposals });
         const record = { action: 'session revoke', clientId: null, subjectId: subject ?? sessionId, reason, before };
-        return { result: ended.length, record: ended.length === 0 ? null : { ...record, after: null } };
+        return { result: ended.length, record: ended.length === 0 && after === null ? null : { ...record, after } };
       });
       return sendOperatorSuccess(reply, 'Sessions revoked', JSON.stringify({ revoked }));
     },
@@ -132,7 +137,7 @@ const revokeSchema = actionSchema({
   summary: 'Log a person out',
   description:
     'All sessions of a person, or one of them, end at once in all processes. The person can log in again as long as ' +
-    'the identity provider allows it. People need the role engineer.',
+    'the identity provider allows it. Their pending proposals become `outdated`. People need the role engineer.',
   message: 'Sessions revoked',
   params: {},
   body: { subject: Type.Optional(subjectText), session_id: Type.Optional(sessionId) },

@@ -711,8 +711,9 @@ create table tiba.operator_proposals (
   decided_at timestamptz,
   decision_reason text,
   constraint operator_proposals_pkey primary key (proposal_id),
-  constraint operator_proposals_state_known check (state in ('pending', 'executed', 'refused', 'outdated')),
-  constraint operator_proposals_decided_by_another check (decided_by <> proposer),
+  constraint operator_proposals_state_known
+    check (state in ('pending', 'executed', 'refused', 'withdrawn', 'outdated')),
+  constraint operator_proposals_decided_by_another check ((decided_by = proposer) = (state = 'withdrawn')),
   constraint operator_proposals_decided_when_not_pending check ((state = 'pending') = (decided_by is null))
 );
 create index operator_proposals_created_at on tiba.operator_proposals (created_at, proposal_id);

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { actorOfPerson } from '../../../auth/operator-sessions.ts';
+import { hasRole } from '../../../auth/roles.ts';
 import { type BilingualText, englishOnly } from '../../../lib/bilingual-text.ts';
 import { isJsonObject, type JsonObject } from '../../../lib/exact-json.ts';
 import type { Database } from '../../../postgres/database.ts';
@@ -8,7 +9,7 @@ import { type Decision, decideProposal, lockProposal, type Proposal } from '../.
 import { ApiError } from '../../errors.ts';
 import { invalidRequest } from '../../query-parameters.ts';
 import { actorOf, fieldsOf, reasonOf } from '../action-request.ts';
-import { CHALLENGE, personOf } from '../login/browser-sessions.ts';
+import { CHALLENGE, forbidden, personOf } from '../login/browser-sessions.ts';
 import { type FourEyes, hashOfPayload } from './four-eyes.ts';
 import type { GuardedOperation } from './guarded-operation.ts';
 
@@ -34,6 +35,7 @@ export async function approve({ database, fourEyes }: DecideDependencies, reques
   if (typeof payloadHash !== 'string' || !HASH.test(payloadHash)) throw invalidRequest(HASH_MESSAGE);
   const work = async (inside: Database): Promise<Recorded<Decided>> => {
     const proposal = await lockPending(inside, request);
+    if (isOwn(proposal, request)) throw new ApiError('FORBIDDEN', { message: OWN_PROPOSAL, headers: CHALLENGE });
     const operation = fourEyes.operationOf(proposal.action);
     if (operation === undefined) throw conflict(UNKNOWN_ACTION);
     const hash = hashOfPayload(proposal.payload);
@@ -76,27 +78,35 @@ async function execute(
   };
 }
 
-/** @throws ApiError as `approve` */
+/** By the person who proposed it, it is a withdrawal. @throws ApiError as `approve` */
 export async function refuse({ database }: DecideDependencies, request: FastifyRequest): Promise<Proposal> {
   fieldsOf(request, ['reason']);
   const reason = reasonOf(request);
   return recordingAction(database, actorOf(request), async (inside) => {
-    const { proposalId, clientId, payload } = await lockPending(inside, request);
+    const pending = await lockPending(inside, request);
+    const { proposalId, clientId, payload } = pending;
     const { actor: by, name: byName } = approver(request);
-    const proposal = await decideProposal(inside, proposalId, { state: 'refused', by, byName, reason });
-    const record = { action: 'proposal refuse', clientId, subjectId: proposalId, reason, before: payload, after: null };
-    return { result: proposal, record };
+    const [state, action] = isOwn(pending, request)
+      ? (['withdrawn', 'proposal withdraw'] as const)
+      : (['refused', 'proposal refuse'] as const);
+    const proposal = await decideProposal(inside, proposalId, { state, by, byName, reason });
+    return {
+      result: proposal,
+      record: { action, clientId, subjectId: proposalId, reason, before: payload, after: null },
+    };
   });
 }
 
-/** The proposal, if it can be decided by this person. @throws ApiError */
+/** The same person in another session has the same subject. */
+const isOwn = ({ proposer }: Proposal, request: FastifyRequest): boolean => proposer === approver(request).actor;
+
+/** The pending proposal, if this person made it or may decide. @throws ApiError */
 async function lockPending(inside: Database, request: FastifyRequest): Promise<Proposal> {
   const { proposal_id: proposalId } = request.params as { proposal_id: string };
   const proposal = PROPOSAL_ID.test(proposalId) ? await lockProposal(inside, proposalId) : null;
   if (proposal === null) throw noProposal();
-  // The same person in another session has the same subject.
-  if (proposal.proposer === approver(request).actor)
-    throw new ApiError('FORBIDDEN', { message: OWN_PROPOSAL, headers: CHALLENGE });
+  const { role } = personOf(request);
+  if (!isOwn(proposal, request) && !hasRole(role, 'approver')) throw forbidden(role, 'approver');
   if (proposal.state === 'expired') throw conflict(EXPIRED);
   if (proposal.state !== 'pending') throw conflict(decidedAlready(proposal));
   return proposal;
@@ -131,7 +141,7 @@ export const noProposal = (): ApiError =>
 const conflict = (message: BilingualText): ApiError => new ApiError('PROPOSAL_CONFLICT', { message });
 
 const HASH_MESSAGE = englishOnly('payload_hash must be the payload_hash of the proposal that you have read');
-const OWN_PROPOSAL = englishOnly('You proposed this change: another person with the role approver must decide');
+const OWN_PROPOSAL = englishOnly('You proposed this change: another person with the role approver must approve it');
 const EXPIRED = englishOnly('This proposal has expired, and nothing was done: propose the change again');
 const CHANGED_PAYLOAD = englishOnly(
   'The payload differs from the one that you approve, and nothing was done: read the proposal again',

@@ -33,8 +33,9 @@ const HASH = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
 export const ProposalStateSchema = Type.Enum([...PROPOSAL_STATES], {
   title: 'ProposalState',
   description:
-    'pending: to be decided. executed: approved, and the change was made. refused. outdated: when it was approved, ' +
-    'what it is about had changed, and nothing was done. expired: it was not decided in time.',
+    'pending: to be decided. executed: approved, and the change was made. refused. withdrawn: by its proposer. ' +
+    'outdated: when it was approved, what it is about had changed, or sessions of its proposer were revoked; nothing ' +
+    'was done. expired: it was not decided in time.',
 });
 
 export const ProposalSchema = Type.Object(

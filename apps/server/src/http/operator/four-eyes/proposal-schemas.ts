@@ -66,10 +66,12 @@ const decision = (operationId: string, summary: string, description: string) => 
   security: [{ session: [] }],
   operationId,
   summary,
-  description: `${description} A person with the role approver decides, and never the one who proposed it.`,
+  description,
   params,
   ...responses(summary),
 });
+
+const BY_ANOTHER = 'A person with the role approver decides, and never the one who proposed it.';
 
 const responses = (summary: string) => ({
   response: {
@@ -82,7 +84,7 @@ export const approveSchema = {
   ...decision(
     'approveProposal',
     'Approve a proposed change, which makes it',
-    'Exactly what was proposed is done, once. If what it is about has changed since, nothing is done.',
+    `Exactly what was proposed is done, once. If what it is about has changed since, nothing is done. ${BY_ANOTHER}`,
   ),
   body: Type.Object(
     {
@@ -94,6 +96,10 @@ export const approveSchema = {
 };
 
 export const refuseSchema = {
-  ...decision('refuseProposal', 'Refuse a proposed change', 'Nothing is changed.'),
+  ...decision(
+    'refuseProposal',
+    'Refuse a proposed change, or withdraw your own',
+    'Nothing is changed. A person with the role approver refuses; the one who proposed it withdraws it.',
+  ),
   body: Type.Object({ reason: Reason }, { title: 'RefuseProposalRequest' }),
 };

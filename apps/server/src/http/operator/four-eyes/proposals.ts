@@ -23,7 +23,9 @@ export interface ProposalsDependencies extends DecideDependencies {
 export function proposals(app: FastifyInstance, dependencies: ProposalsDependencies): void {
   const { authorize, database, cursors, requireRole } = dependencies;
   const onRequest = authorize({ scope: 'operator:read' });
-  const onDecision = [requireRole('approver'), requireJson];
+  const onApproval = [requireRole('approver'), requireJson];
+  // Who proposed it may withdraw it, also without the role approver.
+  const onRefusal = [requireRole('engineer'), requireJson];
 
   app.get('/operator/v1/proposals', { onRequest, schema: listProposalsSchema }, async (request, reply) => {
     const parameters = searchParameters(request.originalUrl, ['state', 'client_id', 'limit', 'cursor']);
@@ -54,7 +56,7 @@ export function proposals(app: FastifyInstance, dependencies: ProposalsDependenc
 
   app.post(
     '/operator/v1/proposals/:proposal_id/approve',
-    { onRequest: onDecision, schema: approveSchema },
+    { onRequest: onApproval, schema: approveSchema },
     async (request, reply) => {
       const proposal = await approve(dependencies, request);
       return sendOperatorSuccess(reply, 'Approved, and the change was made', JSON.stringify(proposalJson(proposal)));
@@ -63,10 +65,11 @@ export function proposals(app: FastifyInstance, dependencies: ProposalsDependenc
 
   app.post(
     '/operator/v1/proposals/:proposal_id/refuse',
-    { onRequest: onDecision, schema: refuseSchema },
+    { onRequest: onRefusal, schema: refuseSchema },
     async (request, reply) => {
       const proposal = await refuse(dependencies, request);
-      return sendOperatorSuccess(reply, 'Refused, and nothing was changed', JSON.stringify(proposalJson(proposal)));
+      const message = `${proposal.state === 'withdrawn' ? 'Withdrawn' : 'Refused'}, and nothing was changed`;
+      return sendOperatorSuccess(reply, message, JSON.stringify(proposalJson(proposal)));
     },
   );
 }

@@ -103,7 +103,8 @@ const SESSION_ENDED = englishOnly('Your session has ended: log in again at /oper
 const noSession = (message: ReturnType<typeof englishOnly>, headers: Readonly<Record<string, string>> = {}): ApiError =>
   new ApiError('UNAUTHORIZED', { message, headers: { ...headers, ...CHALLENGE } });
 
-const forbidden = (own: Role, needed: Role | null): ApiError =>
+/** The person lacks a role. */
+export const forbidden = (own: Role, needed: Role | null): ApiError =>
   new ApiError('FORBIDDEN', {
     message: englishOnly(
       needed === null
