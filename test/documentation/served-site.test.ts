@@ -4,6 +4,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import fastify from 'fastify';
+import { publishDocumentation } from '../../apps/server/src/http/documentation/documentation.ts';
+import { ApiError } from '../../apps/server/src/http/errors.ts';
 import { exchangeOne, rawRequest } from '../contract/raw-connection.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 
@@ -18,6 +21,7 @@ const FILES: Readonly<Record<string, string>> = {
   'guides/start.md': '# Start\n',
   '404.html': '<!doctype html><title>Not here</title>',
   'assets/app.1.js': `export const text = '${'long '.repeat(200)}';\n`,
+  'assets/app.2.js': 'export {};',
   'llms.txt': '# Tiba\n',
 };
 
@@ -140,4 +144,26 @@ suite('/docs', () => {
       },
     });
   });
+
+  test('a site that is built again under the service is listed again', async () => {
+    await rm(path.join(folder, 'assets/app.2.js'));
+    await writeFile(path.join(folder, 'assets/app.3.js'), 'export {};');
+    const gone = await get('/docs/assets/app.2.js');
+    assert.deepEqual([gone.status, gone.text], [404, FILES['404.html']]);
+    assert.equal((await get('/docs/assets/app.3.js')).status, 200);
+  });
+});
+
+test('a request is counted before anything is built or listed', async (t) => {
+  const app = fastify();
+  t.after(() => app.close());
+  let described = 0;
+  const describe = () => ({ base_url: String((described += 1)), sandbox: true, limits: {} });
+  const refuse = (): never => {
+    throw new ApiError('RATE_LIMIT_EXCEEDED');
+  };
+  publishDocumentation(app, refuse, { folder: path.join(parent, 'none'), describe });
+  for (const url of ['/docs/service.json', '/docs/', '/docs/none'])
+    assert.equal((await app.inject(url)).statusCode, 429, url);
+  assert.equal(described, 0);
 });

@@ -20,7 +20,7 @@ import { describeApi } from './openapi/describe-api.ts';
 import { publicApi } from './openapi/public-api.ts';
 import { publishDescription } from './openapi/publish-api.ts';
 import { publishReferencePage } from './openapi/reference-page.ts';
-import { createFileSender } from './published-files.ts';
+import { createFileCounter, createFileSender } from './published-files.ts';
 import { readJsonBodies } from './request-body.ts';
 import { createServer, type ListenerOptions } from './server.ts';
 import { type ListTransactionsDependencies, listTransactionsOperation } from './transactions/list.ts';
@@ -77,8 +77,8 @@ export async function createPublicServer(dependencies: PublicServerDependencies)
   const sendFile = createFileSender(createSlidingWindow(dependencies.limitClock));
   publishDescription(app, '/openapi.json', sendFile);
   publishReferencePage(app, sendFile);
-  const sendSiteFile = createFileSender(createSlidingWindow(dependencies.limitClock), SITE_FILES_PER_MINUTE);
-  publishDocumentation(app, sendSiteFile, dependencies.documentation);
+  const countSiteFile = createFileCounter(createSlidingWindow(dependencies.limitClock), SITE_FILES_PER_MINUTE);
+  publishDocumentation(app, countSiteFile, dependencies.documentation);
   answerOtherMethods();
   return app;
 }

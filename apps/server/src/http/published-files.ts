@@ -46,18 +46,33 @@ export const FILES_PER_MINUTE = 60;
 
 export type SendFile = (request: FastifyRequest, reply: FastifyReply, file: PublishedFile) => FastifyReply;
 
-/** Sends files, or 304 when the client has them. @throws ApiError RATE_LIMIT_EXCEEDED, for each address by itself */
-export const createFileSender =
-  (window: Pick<SlidingWindow, 'take'>, perMinute = FILES_PER_MINUTE): SendFile =>
-  (request, reply, { type, cacheControl, identity, gzip: gzipped }) => {
-    const { admitted, resetMs } = window.take(request.ip, perMinute);
+/** Counts a request. @throws ApiError RATE_LIMIT_EXCEEDED, for each address by itself */
+export type CountFile = (request: Pick<FastifyRequest, 'ip'>) => void;
+
+export const createFileCounter =
+  (window: Pick<SlidingWindow, 'take'>, perMinute = FILES_PER_MINUTE): CountFile =>
+  ({ ip }) => {
+    const { admitted, resetMs } = window.take(ip, perMinute);
     if (!admitted) throw tooManyRequests(resetMs);
-    const isCompressed = acceptsGzip(request.headers['accept-encoding']);
-    const { body, tag } = isCompressed ? gzipped : identity;
-    reply.headers({ etag: tag, vary: 'Accept-Encoding', 'cache-control': cacheControl });
-    const ifNoneMatch = request.headers['if-none-match'];
-    const isUnchanged = ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag);
-    if (isUnchanged && reply.statusCode === 200) return reply.code(304).send();
-    if (isCompressed) reply.header('content-encoding', 'gzip');
-    return reply.header('content-type', type).send(body);
   };
+
+/** Counts the request, and sends the file. @throws ApiError RATE_LIMIT_EXCEEDED, for each address by itself */
+export function createFileSender(window: Pick<SlidingWindow, 'take'>, perMinute = FILES_PER_MINUTE): SendFile {
+  const count = createFileCounter(window, perMinute);
+  return (request, reply, file) => {
+    count(request);
+    return sendFile(request, reply, file);
+  };
+}
+
+/** Sends a file, or 304 when the client has it. */
+export const sendFile: SendFile = (request, reply, { type, cacheControl, identity, gzip: gzipped }) => {
+  const isCompressed = acceptsGzip(request.headers['accept-encoding']);
+  const { body, tag } = isCompressed ? gzipped : identity;
+  reply.headers({ etag: tag, vary: 'Accept-Encoding', 'cache-control': cacheControl });
+  const ifNoneMatch = request.headers['if-none-match'];
+  const isUnchanged = ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag);
+  if (isUnchanged && reply.statusCode === 200) return reply.code(304).send();
+  if (isCompressed) reply.header('content-encoding', 'gzip');
+  return reply.header('content-type', type).send(body);
+};

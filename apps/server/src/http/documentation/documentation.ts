@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
-import { createPublishedFile, type SendFile } from '../published-files.ts';
+import { type CountFile, createPublishedFile, type PublishedFile, sendFile } from '../published-files.ts';
 import { listSiteFiles, type SiteFile, type SiteFiles } from './site-files.ts';
 
 export interface DocumentationDependencies {
@@ -27,31 +27,47 @@ const BASE = '/docs/';
  */
 export function publishDocumentation(
   app: FastifyInstance,
-  send: SendFile,
+  count: CountFile,
   { folder, describe }: DocumentationDependencies,
 ): void {
   const schema = { hide: true };
   app.get('/docs', { schema }, (_request, reply) => reply.redirect(BASE, 301));
-  app.get(`${BASE}service.json`, { schema }, async (request, reply) => {
-    const body = Buffer.from(JSON.stringify(describe()));
-    return send(request, reply, await createPublishedFile('application/json; charset=utf-8', body));
+  /** Before anything is built, listed or read. */
+  const onRequest = async (request: FastifyRequest): Promise<void> => count(request);
+  let description: { readonly text: string; readonly file: Promise<PublishedFile> } | null = null;
+  app.get(`${BASE}service.json`, { schema, onRequest }, async (request, reply) => {
+    const text = JSON.stringify(describe());
+    if (description?.text !== text) {
+      description = { text, file: createPublishedFile('application/json; charset=utf-8', Buffer.from(text)) };
+    }
+    return sendFile(request, reply, await description.file);
   });
 
   let site: SiteFiles | null = null;
-  app.get<{ Params: { '*': string } }>(`${BASE}*`, { schema }, async (request, reply) => {
+  app.get<{ Params: { '*': string } }>(`${BASE}*`, { schema, onRequest }, async (request, reply) => {
+    const answer = (): Promise<FastifyReply> => sendSitePath(request, reply, request.params['*']);
+    return answer().catch((error: unknown) => {
+      if (!isMissing(error)) throw error;
+      // The site was built again since its files were listed.
+      site = null;
+      return answer();
+    });
+  });
+
+  async function sendSitePath(request: FastifyRequest, reply: FastifyReply, sitePath: string): Promise<FastifyReply> {
     site ??= await listSiteFiles(folder);
     if (site === null) throw notBuilt();
-    const sitePath = request.params['*'];
     if (site.has(`${sitePath}/index.html`)) return reply.redirect(`${BASE}${encodeURI(sitePath)}/`, 301);
     const found = site.read(fileNameOf(site, sitePath));
     if (found !== null) return sendSiteFile(request, reply, await found);
     const missing = site.read('404.html');
     if (missing === null) throw new ApiError('NOT_FOUND');
-    return sendSiteFile(request, reply.code(404), await missing);
-  });
+    const page = await missing;
+    return sendSiteFile(request, reply.code(404), page);
+  }
 
   function sendSiteFile(request: FastifyRequest, reply: FastifyReply, { file, headers }: SiteFile): FastifyReply {
-    return send(request, reply.headers(headers), file);
+    return sendFile(request, reply.headers(headers), file);
   }
 }
 
@@ -60,6 +76,9 @@ function fileNameOf(site: SiteFiles, sitePath: string): string {
   if (sitePath === '' || sitePath.endsWith('/')) return `${sitePath}index.html`;
   return site.has(sitePath) ? sitePath : `${sitePath}.html`;
 }
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 
 const notBuilt = (): ApiError =>
   new ApiError('NOT_FOUND', {
