@@ -50,6 +50,20 @@ suite('a database transaction', () => {
     assert.equal(await valueOf('one'), 1);
   });
 
+  test('is READ COMMITTED, whatever the server has as its default', async () => {
+    const connection = { ...testDatabase.connection, options: '-c default_transaction_isolation=serializable' };
+    const strict = openDatabase({ connection, connectionsMax: 1, log });
+    try {
+      const level = await strict.transaction(async (query) => {
+        const { rows } = await query<{ transaction_isolation: string }>('show transaction_isolation');
+        return rows[0]?.transaction_isolation;
+      });
+      assert.equal(level, 'read committed');
+    } finally {
+      await strict.close();
+    }
+  });
+
   test('that deadlocks with another fails as DatabaseContended for one of them, which stores nothing', async () => {
     const bothLocked = Promise.withResolvers<void>();
     let locked = 0;

@@ -151,7 +151,8 @@ async function inTransaction<T>(
     // pg supports `query_timeout` per query, although its types do not declare it.
     client.query<R>({ text, values: values as unknown[], name, query_timeout: timeoutMs } as pg.QueryConfig);
   try {
-    await query('begin');
+    // The statements rely on it (docs/decisions/0050), and a server may have another default.
+    await query('begin isolation level read committed');
     const result = await work(query);
     await query('commit');
     client.release();
