@@ -585,6 +585,8 @@ CREATE INDEX operator_sessions_expires_at ON tiba.operator_sessions USING btree 
 
 CREATE INDEX operator_sessions_subject ON tiba.operator_sessions USING btree (subject, created_at);
 
+CREATE INDEX other_status_updates_conflicts ON tiba.other_status_updates USING btree (client_id, transaction_id) WHERE (outcome = 'conflict'::text);
+
 CREATE INDEX snap_external_ids_used_on ON tiba.snap_external_ids USING btree (used_on);
 
 CREATE INDEX status_inquiries_next_at ON tiba.status_inquiries USING btree (rail, next_at);

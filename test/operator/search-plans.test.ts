@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
+import { CONFLICTS_SQL } from '../../apps/server/src/postgres/personal-data.ts';
 import {
   IDENTIFIERS,
   type SearchFilter,
@@ -145,3 +146,22 @@ for (const [key, filter, found] of SEARCHES) {
     });
   }
 }
+
+test('the transactions with conflicts are read from the index of conflicts', async () => {
+  await client.query(
+    `insert into tiba.other_status_updates (client_id, transaction_id, status_update_id, outcome)
+     select 'client-1', 'TB' || lpad(n::text, 10, '0'), n, case when n % 500 = 0 then 'conflict' else 'unchanged' end
+       from generate_series(1, 5000) as n`,
+  );
+  await client.query('analyze tiba.other_status_updates');
+  const { rows } = await client.query<{ 'QUERY PLAN': readonly { readonly Plan: Plan }[] }>(
+    `explain (analyze, format json) ${CONFLICTS_SQL}`,
+    ['client-1', 'TB0000002000', 200],
+  );
+  const plan = rows[0]?.['QUERY PLAN'][0]?.Plan;
+  const scans = nodesOf(plan ?? { 'Node Type': 'none' }).filter((node) => node['Relation Name'] !== undefined);
+  assert.deepEqual(
+    scans.map((node) => [node['Index Name'], node['Actual Rows'], node['Rows Removed by Filter'] ?? 0]),
+    [['other_status_updates_conflicts', 6, 0]],
+  );
+});

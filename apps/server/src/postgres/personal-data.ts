@@ -30,16 +30,17 @@ export async function* listTransactionsPaidTo(
   }
 }
 
+/** The condition is that of an index (other_status_updates_conflicts): conflicts are few among all updates. */
+export const CONFLICTS_SQL = `
+select distinct client_id, transaction_id from tiba.other_status_updates
+ where outcome = 'conflict' and (client_id, transaction_id) > ($1, $2)
+ order by client_id, transaction_id limit $3`;
+
 /** Transactions with a status update that conflicts, in pages: such an update may name another account. */
 export async function* listTransactionsWithConflicts(database: Database): AsyncGenerator<TransactionKey[]> {
   let after: readonly [string, string] = ['', ''];
   for (;;) {
-    const rows = await database.query<{ client_id: string; transaction_id: string }>(
-      `select distinct client_id, transaction_id from tiba.other_status_updates
-        where outcome = 'conflict' and (client_id, transaction_id) > ($1, $2)
-        order by client_id, transaction_id limit $3`,
-      [...after, PAGE],
-    );
+    const rows = await database.query<{ client_id: string; transaction_id: string }>(CONFLICTS_SQL, [...after, PAGE]);
     if (rows.length > 0) yield rows.map(toKey);
     const last = rows[PAGE - 1];
     if (last === undefined) return;
@@ -187,8 +188,15 @@ export async function* listValidationRowsOf(
     const rows = await database.query<ValidationRow>(
       `select row_number, bank_code, reference, account_number, expected_account_name, account_name, result
          from tiba.account_validation_rows
-        where client_id = $1 and validation_id = $2 and account_number = any ($3::text[]) order by row_number`,
-      [...after, accountNumbers],
+        where client_id = $1 and validation_id = $2
+          -- What is no account number of the bank stays as the client wrote it.
+          and (account_number ilike any ($3::text[])
+               or regexp_replace(account_number, '[^0-9]', '', 'g') = any ($4::text[])) order by row_number`,
+      [
+        ...after,
+        accountNumbers.map((number) => number.replaceAll(/[\\%_]/g, String.raw`\$&`)),
+        accountNumbers.filter((number) => !number.includes('@')).map((number) => number.replace('+', '')),
+      ],
     );
     if (rows.length === 0) continue;
     yield rows.map((row) => ({

@@ -302,6 +302,9 @@ create table tiba.other_status_updates (
   constraint other_status_updates_outcome_known
     check (outcome in ('inserted', 'advanced', 'reversed', 'overdue', 'unchanged', 'conflict'))
 );
+-- A conflict may name another account than its transaction: who asks about an account has all of them read.
+create index other_status_updates_conflicts on tiba.other_status_updates (client_id, transaction_id)
+  where outcome = 'conflict';
 
 -- Every status update that was received about a known transaction, with what came of it. source and received_at are
 -- null when the message was removed after its retention time.
