@@ -42,6 +42,7 @@ before(async () => {
   environment = {
     DATABASE_URL: databaseUrlOf(service.database),
     TIBA_ARCHIVE_DIRECTORY: directory,
+    TIBA_LEGAL_HOLD_DAYS: '3650',
     TIBA_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
   };
 });
@@ -170,16 +171,23 @@ suite('the holder of an account', () => {
     const found = await findPerson(accountHash);
     const { code, stdout, stderr } = await manage([...ERASE, '--dry-run', ...REASON], { environment });
     assert.equal(code, 0, stderr);
-    const { left, not_examined: _, ...counts } = JSON.parse(stdout) as { left: unknown[]; not_examined: unknown };
+    const {
+      left,
+      ended_before: endedBefore,
+      not_examined: _,
+      ...counts
+    } = JSON.parse(stdout) as Record<string, unknown>;
+    assert.equal(String(endedBefore).slice(0, 10), daysAgo(3_650).slice(0, 10));
     assert.deepEqual(counts, {
       transactions: 5,
       validation_rows: 1,
       account_checks: 2,
       archived_transactions: 5,
       archive_files: 1,
+      legal_hold_days: 3_650,
       is_dry_run: true,
     });
-    assert.equal(left.length, 4);
+    assert.equal((left as unknown[]).length, 4);
     assert.deepEqual(await findPerson(accountHash), found);
     assert.ok(found.includes('tiba.callback_attempts') && found.includes('tiba.events'));
   });
@@ -220,10 +228,8 @@ suite('the holder of an account', () => {
     const { stdout } = await manage([...ERASE, ...REASON], { environment });
     const { left, not_examined: _, ...counts } = JSON.parse(stdout) as { left: unknown[]; not_examined: unknown };
     assert.equal(left.length, 4);
-    assert.equal(
-      Object.values(counts).reduce((sum: number, count) => sum + Number(count), 0),
-      0,
-    );
+    const erased = Object.entries(counts).filter(([name, count]) => !name.startsWith('legal') && Number(count) > 0);
+    assert.deepEqual(erased, []);
     const { data } = (await service.get('/api/v1/check-status/TPD000000001', { token: client.token })).json;
     assert.deepEqual(
       [data?.['account_number'], data?.['account_name'], data?.['description'], data?.['amount']],
@@ -266,6 +272,11 @@ suite('the holder of an account', () => {
       { action: 'person erased', people: 1, times: 2, has_reason: true },
       { action: 'person export', people: 1, times: 2, has_reason: true },
     ]);
+    const holds = await sql(
+      `select distinct (after::jsonb ->> 'legal_hold_days')::int as days
+         from tiba.operator_actions where action = 'person erase'`,
+    );
+    assert.deepEqual(holds, [{ days: 3_650 }]);
   });
 });
 
@@ -279,4 +290,63 @@ test('an account that is none, no reason and no directory of the archive are ref
   assert.match(await run(['person', 'erase', '--account', NUMBER]), /--reason is missing/);
   const args = ['person', 'erase', '--account', NUMBER, ...REASON];
   assert.match(await run(args, { TIBA_ARCHIVE_DIRECTORY: '' }), /TIBA_ARCHIVE_DIRECTORY is missing/);
+  assert.match(await run(args, { TIBA_LEGAL_HOLD_DAYS: '' }), /TIBA_LEGAL_HOLD_DAYS is missing/);
+});
+
+suite('another person', () => {
+  const [number, alias] = ['8800112233', 'Dewi.W@example.com'];
+
+  test('whose transaction was reversed: both lines of the archive are under the legal hold', async () => {
+    const transaction = { client_id: client.clientId, transaction_id: 'TPD000000002', reference_id: 'reversed' };
+    const paid = { ...transaction, account_number: number, status: 'SUCCESS', processed_at: PAST };
+    const archive = async (): Promise<void> => {
+      await sql(`update tiba.events set occurred_at = occurred_at - interval '100 days'`);
+      const { database } = service.app;
+      const { signal } = new AbortController();
+      const hold = () => Promise.resolve(true);
+      const end = new Date(daysAgo(60));
+      assert.ok((await archiveTransactions({ database, directory, before: end, hold, signal })).transactions > 0);
+    };
+    assert.equal((await service.feed(statusUpdate(paid))).status, 200);
+    await archive();
+    const reversal = { ...transaction, status: 'SUCCESS', reversed_at: RECENT };
+    assert.equal((await service.feed(reversal)).status, 200);
+    await archive();
+    const args = ['person', 'erase', '--account', number, '--json', ...REASON];
+    const { code, stdout, stderr } = await manage(args, { environment });
+    assert.equal(code, 0, stderr);
+    const { left, archived_transactions: erased } = JSON.parse(stdout) as Record<string, unknown>;
+    assert.equal(erased, 0);
+    assert.equal((left as unknown[]).length, 3);
+  });
+
+  test('whose number has hyphens in a row of a bulk validation: the row is erased', async () => {
+    const accounts = ['8800-112-233', alias].map((text) => ({ bank_code: '014', account_number: text }));
+    const { token } = client;
+    const job = await call(service, 'POST', '/api/v1/account-validations', { token, body: { accounts } });
+    assert.equal(job.status, 202, job.text);
+    const running = 'select from tiba.account_validations where ended_at is null';
+    await eventually('the bulk validation has ended', async () => (await sql(running)).length === 0);
+    const args = ['person', 'erase', '--account', '8800 112 233', '--json', ...REASON];
+    const { stdout } = await manage(args, { environment });
+    assert.equal((JSON.parse(stdout) as Record<string, unknown>)['validation_rows'], 1);
+  });
+
+  test('is found by the e-mail address of an alias', async () => {
+    const args = ['person', 'export', '--account', alias.toLowerCase(), ...REASON];
+    const { code, stdout, stderr } = await manage(args, { environment });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /"account_number":"Dewi\.W@example\.com"/);
+  });
+
+  test('is not erased while another command erases', async () => {
+    await sql(`insert into tiba.leases (name, holder, ends_at) values ('archive', gen_random_uuid(), now() + interval '1 hour')
+               on conflict (name) do update set holder = excluded.holder, ends_at = excluded.ends_at`);
+    const args = ['person', 'erase', '--account', alias, ...REASON];
+    const { code, stderr } = await manage(args, { environment });
+    assert.equal(code, 1);
+    assert.match(stderr, /another process archives or erases/);
+    const kept = await sql('select from tiba.account_validation_rows where account_number = $1', [alias]);
+    assert.equal(kept.length, 1);
+  });
 });

@@ -50,11 +50,11 @@ export const RETENTION_SETTINGS = {
     wholeNumber(1, 36_500),
     'Days for which a finished transaction waits for the archive, and up to 31 more: months are archived as a whole.',
   ),
-  legalHoldDays: withDefault(
+  legalHoldDays: setting(
     'TIBA_LEGAL_HOLD_DAYS',
-    '3650',
     wholeNumber(0, 36_500),
-    'Days after its end for which a transaction must be kept as it was: `person erase` leaves it until then.',
+    'Days after its end for which a transaction must be kept as it was: `person erase` leaves it until then. That ' +
+      'command needs it, and nothing else uses it: a default could be shorter than your law.',
   ),
 } as const;
 

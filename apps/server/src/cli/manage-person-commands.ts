@@ -62,11 +62,13 @@ async function erase(
   const directory = await directoryOf(database, settings);
   const isDryRun = options['dry-run'] !== undefined;
   const reason = requireReason(options);
+  const days = requireLegalHold(settings);
+  const now = await readDatabaseTime(database);
+  const holdBefore = new Date(now.getTime() - days * DAY_MS);
+  const legalHold = { legal_hold_days: days, ended_before: holdBefore.toISOString() };
   // Recorded before the first change, so that a killed command has left a record.
   const audit = { actor, person, reason };
-  if (!isDryRun) await record(database, { ...audit, action: 'person erase', after: null });
-  const now = await readDatabaseTime(database);
-  const holdBefore = new Date(now.getTime() - settings.legalHoldDays * DAY_MS);
+  if (!isDryRun) await record(database, { ...audit, action: 'person erase', after: JSON.stringify(legalHold) });
   const result = await withArchiveLease(database, (hold) =>
     erasePerson({ database, person, directory, holdBefore, isDryRun, hold, print }),
   );
@@ -75,8 +77,17 @@ async function erase(
     await record(database, { ...audit, action: 'person erased', after });
   }
   return {
-    document: { ...countsOf(result), left: result.left, not_examined: NOT_EXAMINED, is_dry_run: isDryRun },
-    text: describe(result, isDryRun),
+    document: {
+      ...countsOf(result),
+      left: result.left,
+      ...legalHold,
+      not_examined: NOT_EXAMINED,
+      is_dry_run: isDryRun,
+    },
+    text: [
+      `Transactions that ended before ${legalHold.ended_before} (TIBA_LEGAL_HOLD_DAYS=${days}) are not under the legal hold.`,
+      describe(result, isDryRun),
+    ].join('\n'),
   };
 }
 
@@ -99,10 +110,7 @@ const describe = (result: ErasureResult, isDryRun: boolean): string =>
   ].join('\n');
 
 async function readPerson(database: Database, { account, bank }: Options, settings: Settings): Promise<Person> {
-  const text = account?.replaceAll(/[\s.-]/g, '') ?? '';
-  if (AccountNumber.parse(text) === null && AccountNumber.parseMobile(text) === null) {
-    throw new UsageError('--account takes 5 to 34 digits: the number of an account or of an e-wallet');
-  }
+  const text = readAccount(account ?? '');
   const banks = createBankDirectory(bankEntries);
   const found = bank === undefined ? null : banks.find(bank);
   if (bank !== undefined && found === null) throw new UsageError('--bank takes a clearing code, a BIC or a short name');
@@ -111,6 +119,25 @@ async function readPerson(database: Database, { account, bank }: Options, settin
   }
   const dataKey = await openDataKey(database, await openKeyring(database, settings));
   return createPerson(text, found, { banks, dataKey });
+}
+
+/** People write numbers with spaces, dots and hyphens. In an e-mail address these have a meaning. */
+function readAccount(account: string): string {
+  if (AccountNumber.parseAlias(account) !== null) return account;
+  const digits = account.replaceAll(/[\s.-]/g, '');
+  if (AccountNumber.parse(digits) !== null || AccountNumber.parseMobile(digits) !== null) return digits;
+  throw new UsageError(
+    '--account takes 5 to 34 digits, the number of an account or of an e-wallet, or the e-mail address of an alias',
+  );
+}
+
+/** The service does not know it, so no environment of a service can be taken by mistake. */
+function requireLegalHold({ legalHoldDays }: Settings): number {
+  if (legalHoldDays !== null) return legalHoldDays;
+  throw new UsageError(
+    'TIBA_LEGAL_HOLD_DAYS is missing: set it to the days for which your law keeps transactions, such as 3650. What is ' +
+      'erased cannot be brought back',
+  );
 }
 
 /** Without the directory, what is in the archive would be forgotten. */

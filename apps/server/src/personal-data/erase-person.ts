@@ -11,6 +11,7 @@ import {
 import { parseArchiveLine, toArchiveLine } from '../archive/archive-line.ts';
 import { removeUncounted } from '../archive/archive-transactions.ts';
 import { createEraser, ERASED } from '../domain/eraser.ts';
+import { keyOf } from '../domain/identifiers.ts';
 import { isFinal } from '../domain/transaction.ts';
 import { StartError } from '../lib/start-error.ts';
 import { findAccountChecks } from '../postgres/account-checks.ts';
@@ -29,9 +30,10 @@ import {
   storeErasedHistories,
   storeErasedRow,
 } from '../postgres/personal-data.ts';
-import type { TransactionHistory } from '../postgres/transaction-histories.ts';
+import { readHistories, type TransactionHistory } from '../postgres/transaction-histories.ts';
+import type { TransactionKey } from '../postgres/transactions.ts';
 import { concerns, eraseHistory, type Person } from './person.ts';
-import { findHistories, findInFile } from './person-records.ts';
+import { byClient, findHistories, findInFile } from './person-records.ts';
 
 export interface Erasure {
   readonly database: Database;
@@ -70,6 +72,8 @@ export interface LeftRecord {
  */
 export async function erasePerson(erasure: Erasure): Promise<ErasureResult> {
   const left: LeftRecord[] = [];
+  // Two commands at once would store what each has read, with the person whom the other has just erased.
+  await requireLease(erasure);
   const transactions = await eraseTransactions(erasure, left);
   const validationRows = await eraseValidationRows(erasure, left);
   const accountChecks = await eraseChecks(erasure);
@@ -102,6 +106,7 @@ async function eraseTransactions(erasure: Erasure, left: LeftRecord[]): Promise<
   const { database, person, isDryRun, print } = erasure;
   let erased = 0;
   for await (const page of findHistories(database, person)) {
+    await requireLease(erasure);
     const own = erasable(page, erasure, 'transactions', left);
     const clientId = own[0]?.transaction.clientId;
     if (clientId === undefined) continue;
@@ -115,9 +120,11 @@ async function eraseTransactions(erasure: Erasure, left: LeftRecord[]): Promise<
   return erased;
 }
 
-async function eraseValidationRows({ database, person, isDryRun }: Erasure, left: LeftRecord[]): Promise<number> {
+async function eraseValidationRows(erasure: Erasure, left: LeftRecord[]): Promise<number> {
+  const { database, person, isDryRun } = erasure;
   let erased = 0;
   for await (const rows of listValidationRowsOf(database, person.accountNumbers)) {
+    await requireLease(erasure);
     for (const row of rows) {
       if (row.bankCode !== null && !person.isAt(row.bankCode)) continue;
       if (row.isRunning) {
@@ -135,7 +142,7 @@ async function eraseValidationRows({ database, person, isDryRun }: Erasure, left
 
 function eraseRow({ accountNumbers }: Person, row: StoredValidationRow): StoredValidationRow {
   const names = [row.expectedAccountName, row.accountName].filter((name) => name !== null);
-  const { eraseText } = createEraser([...accountNumbers, ...names]);
+  const { eraseText } = createEraser([...accountNumbers, row.accountNumber ?? '', ...names]);
   const orNull = (text: string | null): string | null => (text === null ? null : ERASED);
   return {
     ...row,
@@ -148,7 +155,8 @@ function eraseRow({ accountNumbers }: Person, row: StoredValidationRow): StoredV
 
 const CHECKS_BATCH = 1_000;
 
-async function eraseChecks({ database, person, isDryRun }: Erasure): Promise<number> {
+async function eraseChecks(erasure: Erasure): Promise<number> {
+  const { database, person, isDryRun } = erasure;
   let erased = 0;
   if (isDryRun) {
     for (const accountHash of person.accountHashes) {
@@ -158,6 +166,7 @@ async function eraseChecks({ database, person, isDryRun }: Erasure): Promise<num
     return erased;
   }
   for (;;) {
+    await requireLease(erasure);
     const count = await eraseAccountHashes(database, person.accountHashes, CHECKS_BATCH);
     erased += count;
     if (count === 0) return erased;
@@ -168,23 +177,32 @@ async function eraseArchive(
   erasure: Erasure,
   left: LeftRecord[],
 ): Promise<Pick<ErasureResult, 'archivedTransactions' | 'archiveFiles'>> {
-  const { database, person, directory, isDryRun, print } = erasure;
+  const { database, person, directory, holdBefore, isDryRun, print } = erasure;
   let [archivedTransactions, archiveFiles, read] = [0, 0, 0];
   if (directory === null) return { archivedTransactions, archiveFiles };
-  await requireLease(erasure);
   // What a process that was killed has not deleted may still name the person.
   if (!isDryRun) await removeUncounted(database, directory);
   const files = await Array.fromAsync(listArchiveFiles(database, { clientId: null, month: null }));
+  const found: FoundLine[] = [];
   for (const file of files) {
     await requireLease(erasure);
-    const own = erasable(await findInFile(directory, file, person), erasure, file.path, left);
-    if (own.length > 0) {
-      if (!isDryRun) await rewriteFile(erasure, directory, file);
-      archivedTransactions += own.length;
-      archiveFiles += 1;
-    }
+    for (const history of await findInFile(directory, file, person)) found.push(toFoundLine(file, history, holdBefore));
     read += 1;
-    if (read % 100 === 0 || own.length > 0) print(`${read} of ${files.length} archive files read`);
+    if (read % 100 === 0) print(`${read} of ${files.length} archive files read`);
+  }
+  const held = await findHeld(erasure, found);
+  for (const file of files) {
+    const own = found.filter((line) => line.file === file);
+    const kept = own.filter(({ key }) => held.has(key));
+    for (const { clientId, transactionId } of kept) {
+      left.push({ where: file.path, client_id: clientId, id: transactionId, reason: 'under the legal hold' });
+    }
+    if (kept.length === own.length) continue;
+    await requireLease(erasure);
+    if (!isDryRun) await rewriteFile(erasure, directory, file, held);
+    archivedTransactions += own.length - kept.length;
+    archiveFiles += 1;
+    print(`${archivedTransactions} transactions in ${archiveFiles} archive files`);
   }
   if (!isDryRun && !(await hasChecksums(directory))) {
     await writeChecksums(directory, listArchiveFiles(database, { clientId: null, month: null }));
@@ -192,21 +210,63 @@ async function eraseArchive(
   return { archivedTransactions, archiveFiles };
 }
 
+/** A line of the archive that concerns the person. Only what is needed: there may be very many. */
+interface FoundLine extends TransactionKey {
+  readonly file: ArchiveFile;
+  readonly key: string;
+  readonly isHeld: boolean;
+}
+
+const toFoundLine = (file: ArchiveFile, history: TransactionHistory, holdBefore: Date): FoundLine => {
+  const { clientId, transactionId } = history.transaction;
+  const isHeld = reasonToKeep(history, holdBefore) !== null;
+  return { file, clientId, transactionId, key: keyOf(clientId, transactionId), isHeld };
+};
+
+/**
+ * The transactions under the legal hold, among those of these lines. A transaction that was archived when it ended, and
+ * again when it was reversed, has two lines: the latest decides about both, or its row in the database, which may have
+ * been reversed since.
+ */
+async function findHeld(erasure: Erasure, lines: readonly FoundLine[]): Promise<Set<string>> {
+  const held = new Set(lines.filter(({ isHeld }) => isHeld).map(({ key }) => key));
+  for (const [clientId, ids] of byClient(lines)) {
+    for (let start = 0; start < ids.length; start += HISTORIES_BATCH) {
+      await requireLease(erasure);
+      const histories = await readHistories(erasure.database, clientId, ids.slice(start, start + HISTORIES_BATCH));
+      for (const history of histories) {
+        if (reasonToKeep(history, erasure.holdBefore) === null) continue;
+        held.add(keyOf(clientId, history.transaction.transactionId));
+      }
+    }
+  }
+  return held;
+}
+
+const HISTORIES_BATCH = 200;
+
 async function requireLease({ hold }: Erasure): Promise<void> {
   if (await hold()) return;
-  throw new StartError('another process archives at this moment: repeat the command in a minute, and it goes on');
+  throw new StartError(
+    'another process archives or erases at this moment: repeat the command in a minute, and it goes on',
+  );
 }
 
 /** The new file counts, and the old one no longer, in one database transaction; then the old one is deleted. */
-async function rewriteFile(erasure: Erasure, directory: string, file: ArchiveFile): Promise<void> {
-  const { database, person, holdBefore } = erasure;
+async function rewriteFile(
+  { database, person }: Erasure,
+  directory: string,
+  file: ArchiveFile,
+  held: ReadonlySet<string>,
+): Promise<void> {
   const lastSequence = Number(path.posix.basename(file.path).split('-', 1)[0]);
   const replacement = nameArchiveFile(file.clientId, file.month, lastSequence);
   await announceArchiveFiles(database, [replacement]);
   async function* lines(): AsyncGenerator<string> {
     for await (const line of readArchiveFile(directory, file)) {
       const history = parseArchiveLine(line);
-      const isErased = concerns(person, history) && reasonToKeep(history, holdBefore) === null;
+      const { clientId, transactionId } = history.transaction;
+      const isErased = concerns(person, history) && !held.has(keyOf(clientId, transactionId));
       yield isErased ? toArchiveLine(eraseHistory(person, history)) : line;
     }
   }

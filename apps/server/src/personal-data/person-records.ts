@@ -8,7 +8,10 @@ import { readHistories, type TransactionHistory } from '../postgres/transaction-
 import type { TransactionKey } from '../postgres/transactions.ts';
 import { concerns, type Person } from './person.ts';
 
-/** The transactions in the database that concern the person, with their histories, a page of one client at a time. */
+/**
+ * The transactions in the database that concern the person, with their histories, a page of one client at a time. A page
+ * may be empty: a search that takes minutes renews its lease with each.
+ */
 export async function* findHistories(database: Database, person: Person): AsyncGenerator<TransactionHistory[]> {
   const seen = new Set<string>();
   for (const list of [
@@ -21,13 +24,13 @@ export async function* findHistories(database: Database, person: Person): AsyncG
       )) {
         const found = (await readHistories(database, clientId, ids)).filter((history) => concerns(person, history));
         for (const { transaction } of found) seen.add(keyOf(clientId, transaction.transactionId));
-        if (found.length > 0) yield found;
+        yield found;
       }
     }
   }
 }
 
-function byClient(keys: readonly TransactionKey[]): Map<string, string[]> {
+export function byClient(keys: readonly TransactionKey[]): Map<string, string[]> {
   const clients = new Map<string, string[]>();
   for (const { clientId, transactionId } of keys) {
     clients.set(clientId, [...(clients.get(clientId) ?? []), transactionId]);

@@ -39,7 +39,10 @@ const NO_BANK = '';
 export function createPerson(text: string, bank: Bank | null, { banks, dataKey }: PersonDependencies): Person {
   const hashAccount = createAccountHash(dataKey);
   const mobile = AccountNumber.parseMobile(text)?.reveal() ?? null;
-  const accountNumbers = mobile === null ? [text] : [mobile, `62${mobile.slice(1)}`, `+62${mobile.slice(1)}`];
+  const accountNumbers =
+    mobile === null
+      ? [...new Set([text, text.toLowerCase()])]
+      : [mobile, `62${mobile.slice(1)}`, `+62${mobile.slice(1)}`];
   const hashes = (bank === null ? banks.list() : [bank]).flatMap((each) => {
     const number = parseAccountNumber(each, text);
     return number === null ? [] : [hashAccount(each.bic, number.reveal())];
@@ -47,7 +50,7 @@ export function createPerson(text: string, bank: Bank | null, { banks, dataKey }
   return {
     accountNumbers,
     accountHashes: [...new Set(hashes)],
-    hash: hashAccount(NO_BANK, mobile ?? text),
+    hash: hashAccount(NO_BANK, mobile ?? text.toLowerCase()),
     isAt: (bankCode) => bank === null || banks.find(bankCode)?.bic === bank.bic,
     numbers: createEraser(accountNumbers),
   };
