@@ -26,6 +26,13 @@ test('only the strings of a JSON text change; numbers and spaces stay as they ar
   assert.equal(eraseJson(erased), erased);
 });
 
+test('identifiers and banks stay as they are in a JSON text', () => {
+  const json =
+    '{"reference_id":"INV-1234567","external_id" : "1234567","bank_name":"Siti \\"Ayu\\" Rahayu","bank_code":"1234567"';
+  const eraser = createEraser(['1234567', 'Siti "Ayu" Rahayu']);
+  assert.equal(eraser.eraseJson(`${json},"description":"INV-1234567"}`), `${json},"description":"INV-ERASED"}`);
+});
+
 test('nothing to look for changes nothing', () => {
   assert.equal(createEraser(['', 'ERASED']).eraseText('an ERASED text'), 'an ERASED text');
 });

@@ -6,11 +6,30 @@ export const ERASED = 'ERASED';
 export interface Eraser {
   readonly finds: (text: string) => boolean;
   readonly eraseText: (text: string) => string;
-  /** In the strings of a JSON text; everything else stays byte for byte, also numbers such as an amount. */
+  /**
+   * In the strings of a JSON text; everything else stays byte for byte, also numbers such as an amount, and the fields
+   * with identifiers and banks.
+   */
   readonly eraseJson: (json: string) => string;
 }
 
-const JSON_STRING = /"(?:[^"\\]|\\.)*"/g;
+/** Systems find a transaction by the first ones; a bank may have a person's name. */
+const KEPT_FIELDS = [
+  'client_id',
+  'transaction_id',
+  'reference_id',
+  'external_id',
+  'bank_reference',
+  'rail_reference',
+  'source_account_number',
+  'rail',
+  'bank_code',
+  'bank_name',
+  'service_code',
+];
+const STRING = String.raw`"(?:[^"\\]|\\.)*"`;
+/** A field that is kept, with its value, or any other string. */
+const JSON_STRING = new RegExp(String.raw`("(?:${KEPT_FIELDS.join('|')})"\s*:\s*${STRING})|${STRING}`, 'g');
 
 /**
  * A term counts as a whole word, in any case, with any white space between its words, and a number also with single
@@ -26,7 +45,8 @@ export function createEraser(terms: readonly string[]): Eraser {
   const pattern = new RegExp(words, 'giu');
   const eraseText = (text: string): string => text.replaceAll(pattern, ERASED);
   const eraseJson = (json: string): string =>
-    json.replaceAll(JSON_STRING, (token) => {
+    json.replaceAll(JSON_STRING, (token, kept: string | undefined) => {
+      if (kept !== undefined) return kept;
       const text = JSON.parse(token) as string;
       const erased = eraseText(text);
       return erased === text ? token : JSON.stringify(erased);
