@@ -214,6 +214,8 @@ async function askForCommonErrors(each: (typeof TARGETS)[number]): Promise<void>
   if (each.isPersonal) {
     for (const headers of [{ authorization: 'Bearer x' }, { cookie: '' }, { accept: 'image/png' }])
       await ask(each, { headers });
+    const headers = { cookie: `tiba-operator=${'x'.repeat(43)}` };
+    for (const waits of [true, false]) await ask(each, { headers }, waits);
   }
   if (!each.isProtected) return;
   await ask(each, { token: 'bad' });

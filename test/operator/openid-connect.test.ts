@@ -6,7 +6,7 @@ import { createOpenIdProvider } from '../../apps/server/src/auth/openid-provider
 import { createSeal } from '../../apps/server/src/auth/secrets.ts';
 import type { Settings } from '../../apps/server/src/config.ts';
 import { assertSuccess } from '../contract/assertions.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { send, startTestService, type TestService } from '../support/service.ts';
 import { type Browser, browserOf } from './browser.ts';
 import { CLIENT, CookieJar, type IdentityProvider, startIdentityProvider } from './identity-provider.ts';
 
@@ -23,6 +23,8 @@ let other: TestService;
 
 const peopleSettings = (issuer: string): Partial<Settings> => ({
   operatorUrl: OPERATOR_URL,
+  trustedProxies: ['127.0.0.1'],
+  authenticationFailuresPerMinute: 5,
   oidcIssuer: issuer,
   oidcClientId: CLIENT.clientId,
   oidcClientSecret: CLIENT.clientSecret,
@@ -43,7 +45,11 @@ after(async () => {
   await service?.close();
   await provider?.close();
 });
+/** Each test has an address of its own: logins are limited by address. */
+let addresses = 0;
+let address = '';
 beforeEach(() => {
+  address = `192.0.2.${(addresses += 1)}`;
   Object.assign(provider, { changeIdToken: null, usesOtherKey: false, isFailing: false });
   provider.account = { sub: 'siti', name: 'Siti Rahma', roles: ['helpdesk', 'all-staff'] };
 });
@@ -53,7 +59,7 @@ const HTML = 'text/html,application/xhtml+xml,*/*;q=0.8';
 /** Opens a page, with the cookies of its host. */
 async function visit(jar: CookieJar, url: string, process = service): Promise<Response> {
   const response = await fetch(url.replace(OPERATOR_URL, process.operatorUrl), {
-    headers: { cookie: jar.headerFor(url), accept: HTML },
+    headers: { cookie: jar.headerFor(url), accept: HTML, 'x-forwarded-for': address },
     redirect: 'manual',
   });
   jar.store(url, response);
@@ -245,6 +251,44 @@ suite('an answer of the provider is refused', () => {
     const jar = new CookieJar();
     await assertRefused(await visit(jar, await beginLogin(jar)), 401, NOT_CONFIRMED);
   });
+});
+
+test('logins from one address are limited', async () => {
+  address = '198.51.100.1';
+  const jar = new CookieJar();
+  const url = new URL(await beginLogin(jar));
+  const attempt = jar.valueOf(OPERATOR_URL, 'tiba-login') ?? '';
+  url.searchParams.set('code', 'x'.repeat(43));
+  for (let count = 1; count < 30; count += 1) {
+    assert.equal((await visit(jar, url.href)).status, 401);
+    jar.store(OPERATOR_URL, new Response(null, { headers: { 'set-cookie': `tiba-login=${attempt}; Path=/` } }));
+  }
+  const response = await visit(jar, url.href);
+  assert.ok(Number(response.headers.get('retry-after')) > 0);
+  await assertRefused(response, 429, /Too many logins from this address/);
+  address = '198.51.100.2';
+  assert.equal((await visit(new CookieJar(), `${OPERATOR_URL}/operator/login`)).status, 303);
+});
+
+test('cookies without a session are counted as failed authentications; a session goes on', async () => {
+  const browser = await logIn();
+  const statuses: number[] = [];
+  for (let count = 0; count < 6; count += 1) {
+    const cookie = `tiba-operator=${String(count).repeat(43)}`;
+    statuses.push((await send(`${service.operatorUrl}/operator/v1/session`, { headers: { cookie } })).status);
+  }
+  assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429]);
+  assertSuccess(await browser.get('session'));
+});
+
+test('an error that the browser brings is logged without a stack', async () => {
+  const jar = new CookieJar();
+  const url = new URL(await beginLogin(jar));
+  url.searchParams.set('error', 'server_error');
+  await assertRefused(await visit(jar, url.href), 503, /the identity provider does not answer/);
+  const line = service.logged.find(({ reason }) => reason === 'server_error') ?? assert.fail('no line');
+  assert.equal(line['err'], undefined);
+  assert.ok(!service.logged.some((each) => JSON.stringify(each).includes('AuthorizationResponseError')));
 });
 
 suite('without the provider', () => {

@@ -217,6 +217,8 @@ function buildOperatorServer(
   return createOperatorServer({
     listener,
     authorize: authentication.authorizeOperator,
+    throttle: authentication.throttle,
+    loginLimiter: services.sharedLimits.createLimiter('operator-logins'),
     database: postgres.database,
     feed: services.transactions.feed,
     latestRestore: postgres.latestRestore.current,

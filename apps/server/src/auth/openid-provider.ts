@@ -30,7 +30,9 @@ export type LoginResult =
   /** The answer does not belong to this attempt, or the provider refused. `reason` is for the log. */
   | { readonly outcome: 'refused'; readonly reason: string }
   /** The provider does not answer, or does not know this client. */
-  | { readonly outcome: 'unavailable'; readonly cause: unknown };
+  | { readonly outcome: 'unavailable'; readonly cause: unknown }
+  /** The browser came back with an error of the provider, such as `server_error`; anyone can send one. */
+  | { readonly outcome: 'sent back'; readonly reason: string };
 
 /** The identity provider of the people who operate Tiba (OpenID Connect Core 1.0, section 3.1: code flow). */
 export interface OpenIdProvider {
@@ -172,7 +174,10 @@ const CLIENT_ERRORS = new Set(['invalid_client', 'unauthorized_client', 'tempora
 
 function failureOf(error: unknown): LoginResult {
   if (error instanceof openid.AuthorizationResponseError || error instanceof openid.ResponseBodyError) {
-    if (CLIENT_ERRORS.has(error.error)) return { outcome: 'unavailable', cause: error };
+    if (CLIENT_ERRORS.has(error.error)) {
+      const isOfBrowser = error instanceof openid.AuthorizationResponseError;
+      return isOfBrowser ? { outcome: 'sent back', reason: error.error } : { outcome: 'unavailable', cause: error };
+    }
     return { outcome: 'refused', reason: error.error };
   }
   if (!(error instanceof openid.ClientError)) return { outcome: 'unavailable', cause: error };

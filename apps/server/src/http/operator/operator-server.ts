@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { HashAccount } from '../../account-checks/account-hash.ts';
 import type { EnumerationGuard } from '../../account-checks/enumeration/enumeration-guard.ts';
+import type { FailureThrottle } from '../../auth/failure-throttle.ts';
 import type { OperatorSessions } from '../../auth/operator-sessions.ts';
 import type { BankDirectory } from '../../domain/bank.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
+import type { Limiter } from '../../rate-limit/limiter.ts';
 import { createSlidingWindow, type MonotonicClock } from '../../rate-limit/sliding-window.ts';
 import type { StatusInquiries } from '../../status-inquiry/status-inquiries.ts';
 import type { Authorize } from '../authorize.ts';
@@ -54,6 +56,8 @@ import { listTransactions } from './transactions.ts';
 export interface OperatorServerDependencies extends FeedOperationDependencies {
   readonly listener: Omit<ListenerOptions, 'name'>;
   readonly authorize: Authorize;
+  readonly throttle: FailureThrottle;
+  readonly loginLimiter: Limiter;
   readonly database: Database;
   readonly inquiries: Pick<AccountInquiries, 'snapshot'>;
   readonly banks: BankDirectory;
@@ -93,7 +97,11 @@ export type OperatorRoutes = (server: FastifyInstance, authorize: Authorize) => 
 export async function createOperatorServer(given: OperatorServerDependencies): Promise<FastifyInstance> {
   const { listener, database, people } = given;
   const cookie = createSessionCookie(people.isSecure);
-  const browserSessions = createBrowserSessions(given.authorize, { sessions: people.sessions, cookie });
+  const browserSessions = createBrowserSessions(given.authorize, {
+    sessions: people.sessions,
+    cookie,
+    throttle: given.throttle,
+  });
   const { authorize } = browserSessions;
   const dependencies = { ...given, authorize };
   const fourEyes = createFourEyes({ ...people.fourEyes, database });
@@ -132,6 +140,7 @@ export async function createOperatorServer(given: OperatorServerDependencies): P
     sessions: people.sessions,
     cookie,
     isSecure: people.isSecure,
+    loginLimiter: given.loginLimiter,
     log: listener.log,
   });
   const renderMetrics = healthEndpoints(app, { ...dependencies.health, metrics: listener.metrics });

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { actorOfPerson, newSessionId, type OperatorSessions, type Person } from '../../../auth/operator-sessions.ts';
 import { type BilingualText, englishOnly } from '../../../lib/bilingual-text.ts';
 import type { Database } from '../../../postgres/database.ts';
@@ -10,6 +10,8 @@ export interface LoginDependencies {
   readonly database: Database;
   readonly sessions: OperatorSessions;
   readonly cookie: Cookie;
+  /** On each page of the login, before it does anything. */
+  readonly limitLogins: onRequestAsyncHookHandler;
 }
 
 /** What a login has found out. */

@@ -1,6 +1,7 @@
 import type { FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { Caller } from '../../../auth/authenticator.ts';
 import type { Client } from '../../../auth/clients.ts';
+import type { FailureThrottle } from '../../../auth/failure-throttle.ts';
 import {
   actorOfPerson,
   isCsrfToken,
@@ -10,12 +11,14 @@ import {
 import { hasRole, ROLE_OF_SCOPE, type Role } from '../../../auth/roles.ts';
 import { englishOnly } from '../../../lib/bilingual-text.ts';
 import { type Authorize, checkAccept } from '../../authorize.ts';
-import { ApiError } from '../../errors.ts';
+import { ApiError, tooManyRequests } from '../../errors.ts';
 import type { Cookie } from './session-cookie.ts';
 
 export interface BrowserSessionsDependencies {
   readonly sessions: Pick<OperatorSessions, 'find'>;
   readonly cookie: Cookie;
+  /** Counts cookies without a session as it counts access tokens that are none. */
+  readonly throttle: FailureThrottle;
 }
 
 /** People who use the operator API in a browser: their cookie is what an access token is for a machine. */
@@ -28,11 +31,14 @@ export interface BrowserSessions {
 
 export function createBrowserSessions(
   byToken: Authorize,
-  { sessions, cookie }: BrowserSessionsDependencies,
+  { sessions, cookie, throttle }: BrowserSessionsDependencies,
 ): BrowserSessions {
   async function authenticate(request: FastifyRequest, secret: string): Promise<PersonInSession> {
     const person = await sessions.find(secret);
-    if (person === null) throw noSession(SESSION_ENDED, cookie.removal);
+    if (person === null) {
+      const throttledMs = await throttle.recordFailure(request.ip, null);
+      throw throttledMs > 0 ? tooManyRequests(throttledMs, TOO_MANY_COOKIES) : noSession(SESSION_ENDED, cookie.removal);
+    }
     assertSameOrigin(request, secret);
     request.caller = callerOf(person);
     return person;
@@ -98,6 +104,9 @@ const PEOPLE_ONLY = englishOnly(
   'This is for people: a person decides here, with a session and without an access token',
 );
 const NO_SESSION = englishOnly('You are not logged in: log in at /operator/login');
+const TOO_MANY_COOKIES = englishOnly(
+  'Too many cookies without a session from this address: log in again at /operator/login',
+);
 const SESSION_ENDED = englishOnly('Your session has ended: log in again at /operator/login');
 
 const noSession = (message: ReturnType<typeof englishOnly>, headers: Readonly<Record<string, string>> = {}): ApiError =>

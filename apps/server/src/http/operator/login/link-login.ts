@@ -10,7 +10,8 @@ import { returnPath } from './return-to.ts';
 
 /** The sandbox's login: a link that `npm start` prints. Production has no such route. */
 export function linkLogin(app: FastifyInstance, dependencies: LoginDependencies): void {
-  app.get(LINK_PATH, { schema: { hide: true } }, async (request, reply) => {
+  const { limitLogins: onRequest } = dependencies;
+  app.get(LINK_PATH, { schema: { hide: true }, onRequest }, async (request, reply) => {
     const { code = '', return_to } = searchParameters(request.originalUrl, ['code', 'return_to']);
     const returnTo = returnPath(return_to);
     const person = await takeLoginLink(dependencies.database, hashSecret(code));

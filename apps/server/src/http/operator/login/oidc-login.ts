@@ -33,10 +33,10 @@ interface StoredAttempt extends LoginAttempt {
 
 /** The login by OpenID Connect: to the provider and back. */
 export function oidcLogin(app: FastifyInstance, dependencies: OidcLoginDependencies): void {
-  const { provider, seal, isSecure, log } = dependencies;
+  const { provider, seal, isSecure, log, limitLogins: onRequest } = dependencies;
   const attemptCookie = createCookie('tiba-login', isSecure, ATTEMPT);
 
-  app.get(LOGIN_PATH, { schema: { hide: true } }, async (request, reply) => {
+  app.get(LOGIN_PATH, { schema: { hide: true }, onRequest }, async (request, reply) => {
     const returnTo = returnPath(queryParameters(request.originalUrl, ['return_to']).return_to);
     const { url, attempt } = await provider.begin().catch(providerUnavailable);
     const stored: StoredAttempt = { ...attempt, returnTo, expiresAtMs: Date.now() + ATTEMPT_SECONDS * 1_000 };
@@ -44,7 +44,7 @@ export function oidcLogin(app: FastifyInstance, dependencies: OidcLoginDependenc
     return reply.code(303).headers({ location: url, 'cache-control': 'no-store' }).send();
   });
 
-  app.get(CALLBACK_PATH, { schema: { hide: true } }, async (request, reply) => {
+  app.get(CALLBACK_PATH, { schema: { hide: true }, onRequest }, async (request, reply) => {
     const stored = openAttempt(seal, attemptCookie.read(request));
     if (stored === null) throw loginRefused(NOT_BEGUN_HERE);
     // Whatever becomes of it, this attempt is over.
@@ -52,6 +52,11 @@ export function oidcLogin(app: FastifyInstance, dependencies: OidcLoginDependenc
     const [, query = ''] = request.originalUrl.split('?', 2);
     const result = await provider.finish(new URLSearchParams(query), stored);
     if (result.outcome === 'unavailable') return providerUnavailable(result.cause);
+    if (result.outcome === 'sent back') {
+      const { reason } = result;
+      log.warn({ requestId: request.id, reason }, 'a login came back with an error; the person can begin another');
+      throw unavailable(PROVIDER_UNAVAILABLE, PROVIDER_RETRY_MS);
+    }
     if (result.outcome === 'refused') {
       log.warn({ requestId: request.id, reason: result.reason }, 'a login was refused; the person can begin another');
       throw loginRefused(PROVIDER_REFUSED);

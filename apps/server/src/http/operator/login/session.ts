@@ -80,7 +80,13 @@ const SessionSchema = Type.Object(
 );
 
 const common = { tags: ['Sessions'], security: [{ session: [] }] };
-const ERRORS = [...UNAUTHENTICATED_ERRORS, 'UNAUTHORIZED', 'NOT_ACCEPTABLE', 'INTERNAL_ERROR'] as const;
+const ERRORS = [
+  ...UNAUTHENTICATED_ERRORS,
+  'UNAUTHORIZED',
+  'RATE_LIMIT_EXCEEDED',
+  'NOT_ACCEPTABLE',
+  'INTERNAL_ERROR',
+] as const;
 
 const readSessionSchema = {
   ...common,
