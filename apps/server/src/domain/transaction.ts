@@ -112,13 +112,31 @@ export const FEED_FIELD_NAMES = {
   bankReference: 'bank_reference',
 } as const satisfies Record<Exclude<keyof Transaction, DerivedField>, string>;
 
+/** The fields of a transaction as texts, in this order; an empty text where there is no time or reason. */
+export type TransactionTexts = readonly [
+  transactionId: string,
+  referenceId: string,
+  status: string,
+  bankCode: string,
+  bankName: string,
+  accountNumber: string,
+  accountName: string,
+  description: string,
+  failureReason: string,
+  amount: string,
+  fee: string,
+  totalAmount: string,
+  createdAt: string,
+  processedAt: string,
+];
+
 /**
  * A transaction as JSON text: the fields of docs/contract.md 2.2, all of them, in that order. Amounts are JSON numbers
  * printed from the exact decimal, which is why this returns text and not an object for JSON.stringify.
  */
 export const transactionJson = (transaction: Transaction): string =>
   printedTransactionJson(
-    [
+    escapedTexts([
       transaction.transactionId,
       transaction.referenceId,
       transaction.status,
@@ -133,27 +151,60 @@ export const transactionJson = (transaction: Transaction): string =>
       addMoney(transaction.amount, transaction.fee),
       transaction.createdAt,
       transaction.processedAt ?? '',
-    ],
-    0,
-    false,
+    ]),
   );
+
+/** The same, with each text as it stands between the quotes of JSON. */
+export const escapedTexts = (texts: TransactionTexts): TransactionTexts =>
+  texts.map((text) => JSON.stringify(text).slice(1, -1)) as unknown as TransactionTexts;
 
 /**
- * The same, from the texts of a transaction in the order above, from `start` on; an empty text where there is no time
- * or reason. `isPlain`: no text has anything to escape. Status checks run this for each transaction.
+ * The same, from texts that have nothing to escape, or have been escaped. Status checks run this for each transaction:
+ * `join` makes one string, where `+` makes one for each operand, which live until the response is sent.
  */
-export function printedTransactionJson(texts: readonly string[], start: number, isPlain: boolean): string {
-  const at = (position: number): string => texts[start + position] ?? '';
-  const text = isPlain ? quoted : escaped;
-  return (
-    `{"transaction_id":${text(at(0))},"reference_id":${text(at(1))},"status":"${at(2)}"` +
-    `,"amount":${at(9)},"fee":${at(10)},"total_amount":${at(11)}` +
-    `,"bank_code":${text(at(3))},"bank_name":${text(at(4))},"account_number":${text(at(5))}` +
-    `,"account_name":${text(at(6))},"description":${text(at(7))}` +
-    `,"created_at":${text(at(12))},"processed_at":${at(13) === '' ? 'null' : text(at(13))}` +
-    `,"failure_reason":${at(8) === '' ? 'null' : text(at(8))}}`
-  );
+export function printedTransactionJson(texts: TransactionTexts): string {
+  const [
+    id,
+    referenceId,
+    status,
+    bankCode,
+    bankName,
+    accountNumber,
+    accountName,
+    description,
+    failureReason,
+    amount,
+    fee,
+    totalAmount,
+    createdAt,
+    processedAt,
+  ] = texts;
+  return [
+    '{"transaction_id":"',
+    id,
+    '","reference_id":"',
+    referenceId,
+    '","status":"',
+    status,
+    '","amount":',
+    amount,
+    ',"fee":',
+    fee,
+    ',"total_amount":',
+    totalAmount,
+    ',"bank_code":"',
+    bankCode,
+    '","bank_name":"',
+    bankName,
+    '","account_number":"',
+    accountNumber,
+    '","account_name":"',
+    accountName,
+    '","description":"',
+    description,
+    '","created_at":"',
+    createdAt,
+    processedAt === '' ? '","processed_at":null' : `","processed_at":"${processedAt}"`,
+    failureReason === '' ? ',"failure_reason":null}' : `,"failure_reason":"${failureReason}"}`,
+  ].join('');
 }
-
-const quoted = (text: string): string => `"${text}"`;
-const escaped = (text: string): string => JSON.stringify(text);

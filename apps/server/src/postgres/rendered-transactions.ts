@@ -1,5 +1,10 @@
 import { addMoney } from '../domain/money.ts';
-import { printedTransactionJson, type Transaction } from '../domain/transaction.ts';
+import {
+  escapedTexts,
+  printedTransactionJson,
+  type Transaction,
+  type TransactionTexts,
+} from '../domain/transaction.ts';
 
 /**
  * How the response of a status check is stored. The column `rendered` has what costs most to print, the amounts and
@@ -30,24 +35,27 @@ const TEXT_COLUMNS = [
   'description',
 ] as const;
 
-/** SQL: the transaction `table`, for `parsePrinted`. The text begins with `head`, an SQL expression of type text. */
-export const printed = (table: string, head = "''"): string =>
-  `concat_ws(E'\\x02', ${head}, ${TEXT_COLUMNS.map((column) => `${table}.${column}`).join(', ')},
-             coalesce(${table}.failure_reason, ''), ${table}.rendered)`;
+/** SQL: the transaction `table`, for `parsePrinted`. The text ends with `tail`, an SQL expression of type text. */
+export const printed = (table: string, tail = "''"): string =>
+  `concat_ws(E'\\x02', ${TEXT_COLUMNS.map((column) => `${table}.${column}`).join(', ')},
+             coalesce(${table}.failure_reason, ''), ${table}.rendered, ${tail})`;
 
-/** Texts before those of the transaction, and in all. */
-const HEAD = 1;
-const TEXTS = HEAD + TEXT_COLUMNS.length + 6;
+const CREATED_AT = 12;
+const PROCESSED_AT = 13;
+/** After the texts of the transaction. */
+const TAIL = 14;
 
-/** What `printed` selected: its head, and the transaction as a status check shows it, in JSON. */
-export function parsePrinted(text: string): { readonly head: string; readonly json: string } {
+/** What `printed` selected: its tail, and the transaction as a status check shows it, in JSON. */
+export function parsePrinted(text: string): { readonly tail: string; readonly json: string } {
   const texts = text.split(SEPARATOR);
-  if (texts.length !== TEXTS) throw new Error('a stored transaction has an unknown format');
-  const processed = texts[TEXTS - 1] ?? '';
-  if (processed.startsWith('T')) texts[TEXTS - 1] = (texts[TEXTS - 2] ?? '').slice(0, DAY_LENGTH) + processed;
+  const tail = texts[TAIL];
+  if (tail === undefined || texts.length > TAIL + 1) throw new Error('a stored transaction has an unknown format');
+  const processed = texts[PROCESSED_AT] ?? '';
+  if (processed.startsWith('T')) texts[PROCESSED_AT] = (texts[CREATED_AT] ?? '').slice(0, DAY_LENGTH) + processed;
+  const transaction = texts as unknown as TransactionTexts;
   // Most have nothing to escape, and a status check is the operation that clients poll.
   const isPlain = !text.includes('"') && !text.includes('\\');
-  return { head: texts[0] ?? '', json: printedTransactionJson(texts, HEAD, isPlain) };
+  return { tail, json: printedTransactionJson(isPlain ? transaction : escapedTexts(transaction)) };
 }
 
 /** The data of an event: of a transaction as `printed` selects it, of other subjects in JSON. */

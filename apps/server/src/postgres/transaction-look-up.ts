@@ -182,16 +182,16 @@ function reportError(callback: LookUpCallback, error: unknown): void {
 }
 
 /**
- * The head is `<version><letter of the progress><rail, if inquirable>`; the result is empty when there is no such
+ * The tail is `<version><letter of the progress><rail, if inquirable>`; the result is empty when there is no such
  * transaction. A version is digits and the name of a rail is lower case, so the letter cannot be confused with either.
  */
 function parseResult(result: string): FoundTransaction | null {
   if (result === '') return null;
-  const { head, json: rendered } = parsePrinted(result);
-  const last = head.at(-1);
-  if (last === 'F') return { version: head.slice(0, -1), progress: 'final', rail: null, rendered };
-  if (last === 'P') return { version: head.slice(0, -1), progress: 'in_process', rail: null, rendered };
-  const [version = '', rail] = head.split('I');
+  const { tail, json: rendered } = parsePrinted(result);
+  const last = tail.at(-1);
+  if (last === 'F') return { version: tail.slice(0, -1), progress: 'final', rail: null, rendered };
+  if (last === 'P') return { version: tail.slice(0, -1), progress: 'in_process', rail: null, rendered };
+  const [version = '', rail] = tail.split('I');
   if (rail === undefined) throw new Error('a look-up result has an unknown format');
   return { version, progress: 'inquirable', rail, rendered };
 }
