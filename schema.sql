@@ -367,6 +367,7 @@ create table tiba.operator_sessions (
   session_id text collate "C" not null,
   secret_hash bytea not null,
   login_hash bytea,
+  issuer text,
   subject text collate "C" not null,
   name text not null,
   role text not null,

@@ -5,7 +5,7 @@ import { after, before, beforeEach, suite, test } from 'node:test';
 import { createOpenIdProvider } from '../../apps/server/src/auth/openid-provider.ts';
 import { createSeal } from '../../apps/server/src/auth/secrets.ts';
 import type { Settings } from '../../apps/server/src/config.ts';
-import { assertSuccess } from '../contract/assertions.ts';
+import { assertError, assertSuccess } from '../contract/assertions.ts';
 import { send, startTestService, type TestService } from '../support/service.ts';
 import { type Browser, browserOf } from './browser.ts';
 import { CLIENT, CookieJar, type IdentityProvider, startIdentityProvider } from './identity-provider.ts';
@@ -127,6 +127,17 @@ suite('a login', () => {
 
   test('that begins in one process ends in another', async () => {
     assertSuccess(await (await logIn(new CookieJar(), other)).get('overdue'));
+  });
+
+  test('holds while its issuer is the configured one: another issuer has other people', async () => {
+    const browser = await logIn();
+    assertSuccess(await browser.get('session'));
+    const rows = await service.app.database.query(
+      "update tiba.operator_sessions set issuer = 'https://former.example.com' where issuer = $1 returning session_id",
+      [provider.issuer],
+    );
+    assert.ok(rows.length > 0);
+    assertError(await browser.get('session'), 'UNAUTHORIZED', /has ended/);
   });
 
   test('gives the highest of several roles', async () => {

@@ -36,7 +36,12 @@ export function openPeople(
     deleteBatch: (before) => deleteOldProposals(database, before, DELETE_BATCH),
   });
   return {
-    sessions: createOperatorSessions({ database, idleSeconds, lifetimeSeconds: settings.operatorSessionHours * 3_600 }),
+    sessions: createOperatorSessions({
+      database,
+      idleSeconds,
+      lifetimeSeconds: settings.operatorSessionHours * 3_600,
+      issuer: settings.oidcIssuer,
+    }),
     idleSeconds,
     login: { provider: openProvider(settings), hasLinks: environment === 'sandbox', seal },
     isSecure: settings.operatorUrl?.startsWith('https:') ?? listenerHasTls,

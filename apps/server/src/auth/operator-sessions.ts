@@ -31,6 +31,8 @@ export interface OperatorSessionsOptions {
   /** How long a session lasts at the most, and without a request. */
   readonly lifetimeSeconds: number;
   readonly idleSeconds: number;
+  /** The identity provider: sessions of another one do not hold. Null where there is none. */
+  readonly issuer: string | null;
 }
 
 /** Who is logged in, in PostgreSQL: a session holds in all processes, and its end too. */
@@ -53,7 +55,7 @@ export interface OperatorSessions {
 }
 
 export function createOperatorSessions(options: OperatorSessionsOptions): OperatorSessions {
-  const { database, lifetimeSeconds, idleSeconds } = options;
+  const { database, lifetimeSeconds, idleSeconds, issuer } = options;
   return {
     lifetimeSeconds,
     async open(inside, { sessionId, subject, name, role }, { origin, loginId }) {
@@ -62,6 +64,8 @@ export function createOperatorSessions(options: OperatorSessionsOptions): Operat
         sessionId,
         secretHash: hashSecret(secret),
         loginHash: loginId === null ? null : hashSecret(loginId),
+        // A link has neither.
+        issuer: loginId === null ? null : issuer,
         subject,
         name,
         role,
@@ -71,7 +75,7 @@ export function createOperatorSessions(options: OperatorSessionsOptions): Operat
       return isOpen ? secret : null;
     },
     async find(secret) {
-      const record = await findLiveSession(database, hashSecret(secret), idleSeconds);
+      const record = await findLiveSession(database, hashSecret(secret), { idleSeconds, issuer });
       if (record === null) return null;
       if (record.isStale) await touch(database, record.sessionId);
       return toPerson(record);

@@ -44,33 +44,39 @@ export interface NewSession extends Pick<SessionRecord, 'sessionId' | 'subject' 
   readonly secretHash: Buffer;
   /** SHA-256 of what identifies the login, which begins one session only; null where that is certain already. */
   readonly loginHash: Buffer | null;
+  /** The identity provider of the login; null for a link. */
+  readonly issuer: string | null;
   readonly lifetimeSeconds: number;
 }
 
 /** False when the login has begun a session before. */
 export async function insertSession(database: Database, session: NewSession): Promise<boolean> {
-  const { sessionId, secretHash, loginHash, subject, name, role, origin, lifetimeSeconds } = session;
+  const { sessionId, secretHash, loginHash, issuer, subject, name, role, origin, lifetimeSeconds } = session;
   const rows = await database.query(
-    `insert into tiba.operator_sessions (session_id, secret_hash, login_hash, subject, name, role, origin, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, now() + make_interval(secs => $8))
+    `insert into tiba.operator_sessions
+       (session_id, secret_hash, login_hash, issuer, subject, name, role, origin, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, now() + make_interval(secs => $9))
      on conflict (login_hash) do nothing returning session_id`,
-    [sessionId, secretHash, loginHash, subject, name, role, origin, lifetimeSeconds],
+    [sessionId, secretHash, loginHash, issuer, subject, name, role, origin, lifetimeSeconds],
   );
   return rows.length === 1;
 }
 
 const LIVE = 'revoked_at is null and expires_at > now() and last_used_at > now() - make_interval(secs => $1)';
 
-/** `isStale`: its last use is a minute old or more, and should be stored. */
+/**
+ * A session of another issuer than this one is none: the same subject there is another person. `isStale`: its last use
+ * is a minute old or more, and should be stored.
+ */
 export async function findLiveSession(
   database: Database,
   secretHash: Buffer,
-  idleSeconds: number,
+  { idleSeconds, issuer }: { readonly idleSeconds: number; readonly issuer: string | null },
 ): Promise<(SessionRecord & { readonly isStale: boolean }) | null> {
   const [row] = await database.query<SessionRow & { is_stale: boolean }>(
     `select ${COLUMNS}, last_used_at < now() - interval '1 minute' as is_stale
-       from tiba.operator_sessions where secret_hash = $2 and ${LIVE}`,
-    [idleSeconds, secretHash],
+       from tiba.operator_sessions where secret_hash = $2 and ${LIVE} and (issuer is null or issuer = $3)`,
+    [idleSeconds, secretHash, issuer],
   );
   return row === undefined ? null : { ...toRecord(row), isStale: row.is_stale };
 }

@@ -654,6 +654,8 @@ create table tiba.operator_sessions (
   secret_hash bytea not null,
   -- SHA-256 of what identifies the login: one login begins one session. null where a link began it, which is deleted.
   login_hash bytea,
+  -- The identity provider that names the subject. null where a link began it.
+  issuer text,
   subject text collate "C" not null,
   name text not null,
   role text not null,
