@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { titleOf } from './anchors.ts';
-import { GUIDES_IN_INDONESIAN, isFurther, SECTIONS, type Section, sitePathOf, sitePathOfFile } from './contents.ts';
+import { GUIDES_IN_INDONESIAN, isPublicFile, SECTIONS, type Section, sitePathOf, sitePathOfFile } from './contents.ts';
 import { folderPage, rewriteLinks, type Targets } from './links.ts';
 import { renderLlms } from './llms.ts';
 import type { OpenApi } from './openapi.ts';
@@ -34,9 +34,9 @@ export async function assembleSite(root: string): Promise<Site> {
     sources: sources.filter((source) => existing.has(source)),
   });
   const indonesian = isThere(GUIDES_IN_INDONESIAN);
-  const english = withOthers(SECTIONS.map(isThere), existing);
+  const english = SECTIONS.map(isThere);
   const sources = [...english, indonesian].flatMap((section) => section.sources);
-  const { pages, files } = await rewritePages([...sources, ...[...existing].filter(isFurther)], existing, read);
+  const { pages, files } = await rewritePages(sources, existing, read);
   const reference = renderReference(JSON.parse(await read('openapi.json')) as OpenApi);
   for (const [sitePath, page] of Object.entries(reference)) pages.set(sitePath, page);
   files.add('openapi.json');
@@ -81,17 +81,6 @@ async function filesBelow(root: string): Promise<Set<string>> {
   return new Set(found.sort());
 }
 
-/** With the pages of docs/ that no section names, in the last one. */
-function withOthers(sections: readonly Section[], existing: ReadonlySet<string>): readonly Section[] {
-  const named = new Set([...sections, GUIDES_IN_INDONESIAN].flatMap((section) => section.sources));
-  const others = [...existing].filter(
-    (file) => /^docs\/.*\.md$/.test(file) && !isFurther(file) && !named.has(file) && !file.includes('/site/'),
-  );
-  return sections.map((section, index) =>
-    index === sections.length - 1 ? { ...section, sources: [...section.sources, ...others] } : section,
-  );
-}
-
 /** The pages by their path on the site, and the files that they link to. */
 async function rewritePages(
   sources: readonly string[],
@@ -106,7 +95,7 @@ async function rewritePages(
     pages.set(sitePathOf(source), withOtherLanguage(source, rewritten.page, targets.pages));
     for (const file of rewritten.files) files.add(file);
     for (const folder of rewritten.folders) {
-      const inFolder = [...existing].filter((file) => file.startsWith(`${folder}/`));
+      const inFolder = [...existing].filter((file) => file.startsWith(`${folder}/`) && isPublicFile(file));
       for (const file of inFolder) files.add(file);
       pages.set(folderPage(folder), renderFolder(folder, inFolder));
     }

@@ -1,6 +1,9 @@
 import path from 'node:path';
 
-/** What is on the site, in the order of its menu. Sources are paths from the root of the repository. */
+/**
+ * What is on the site, in the order of its menu. Sources are paths from the root of the repository. Every client of the
+ * public listener may read the site, so pages for operators stay in the repository.
+ */
 
 export interface Section {
   readonly title: string;
@@ -45,33 +48,12 @@ export const SECTIONS: readonly Section[] = [
       ...inDocs('cli', 'check-file', 'snap-clients', 'simulated-bank', 'glossary'),
     ],
   },
-  {
-    title: 'For operators',
-    sources: [
-      ...inDocs('production', 'operating', 'console', 'configuration', 'incidents', 'runbooks', 'backup', 'guarantees'),
-      ...inDocs('feed', 'rails-file', 'snap', 'snap-profiles', 'iso20022', 'bi-fast', 'adding-a-rail', 'benchmarks'),
-      'SECURITY.md',
-    ],
-  },
-  {
-    title: 'The project',
-    isOptional: true,
-    sources: ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...inDocs('contract-tests')],
-  },
+  { title: 'The project', isOptional: true, sources: ['README.md'] },
 ];
-
-/** Pages in no menu, by their folder. */
-const FURTHER_FOLDER = 'docs/decisions/';
-
-export const isFurther = (source: string): boolean => source.startsWith(FURTHER_FOLDER) && source.endsWith('.md');
 
 /** Where a page outside docs/ is on the site. */
 const OUTSIDE: Readonly<Record<string, string>> = {
   'README.md': 'index.md',
-  'ARCHITECTURE.md': 'architecture.md',
-  'CHANGELOG.md': 'changelog.md',
-  'CONTRIBUTING.md': 'contributing.md',
-  'SECURITY.md': 'security.md',
   'packages/client/README.md': 'client.md',
 };
 
@@ -81,6 +63,11 @@ export function sitePathOf(source: string): string {
   if (inside === undefined) throw new Error(`${source} has no place on the site: give it one in docs/site/contents.ts`);
   return path.posix.basename(inside) === 'README.md' ? path.posix.join(path.posix.dirname(inside), 'index.md') : inside;
 }
+
+/** Files that pages may link to: examples for clients, and no configuration or source of the service. */
+export const isPublicFile = (file: string): boolean =>
+  file === 'openapi.json' ||
+  (/^(?:docs\/(?:guides|id|samples)|packages\/client)\//.test(file) && !file.endsWith('.md'));
 
 /** A file that is no page: as text, which a browser shows. JSON it shows anyway. */
 export const sitePathOfFile = (file: string): string => `files/${file}${file.endsWith('.json') ? '' : '.txt'}`;

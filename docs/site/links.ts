@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { sitePathOf, sitePathOfFile } from './contents.ts';
+import { isPublicFile, sitePathOf, sitePathOfFile } from './contents.ts';
 
 /** What links may lead to, by paths from the root of the repository. */
 export interface Targets {
@@ -15,32 +15,39 @@ export interface RewrittenPage {
   readonly folders: readonly string[];
 }
 
-const LINK = /\]\((?!https?:|mailto:|#)([^)\s#]+)(#[^)\s]*)?\)/g;
+const LINK = /!?\[((?:[^[\]]|\[[^\]]*\])*)\]\((?!https?:|mailto:|#)([^)\s#]+)(#[^)\s]*)?\)/g;
 
 /**
  * A page with links for the site. In the repository they are paths between sources; a page has another path on the
- * site, and a file is below `files/`.
+ * site, and a file is below `files/`. A link to what is not on the site becomes its text.
  * @throws Error when a link leads nowhere
  */
 export function rewriteLinks(source: string, text: string, { pages, files }: Targets): RewrittenPage {
   const from = path.posix.dirname(sitePathOf(source));
   const linked = { files: new Set<string>(), folders: new Set<string>() };
 
-  function sitePathTo(target: string): string {
+  /** Null for what is in the repository alone. */
+  function sitePathTo(target: string): string | null {
     const meant = path.posix.join(path.posix.dirname(source), target).replace(/\/$/, '');
     if (pages.has(meant)) return sitePathOf(meant);
     if (files.has(meant)) {
+      if (!isPublicFile(meant)) return null;
       linked.files.add(meant);
       return sitePathOfFile(meant);
     }
     if (![...files].some((file) => file.startsWith(`${meant}/`)))
       throw new Error(`${source}: a link leads to ${meant}, which does not exist`);
+    if (!isPublicFile(`${meant}/`)) return null;
     linked.folders.add(meant);
     return folderPage(meant);
   }
 
   const page = outsideOfCode(text, (prose) =>
-    prose.replaceAll(LINK, (_, target: string, anchor = '') => `](${relative(from, sitePathTo(target))}${anchor})`),
+    prose.replaceAll(LINK, (link: string, text: string, target: string, anchor = '') => {
+      const sitePath = sitePathTo(target);
+      if (sitePath === null) return text;
+      return `${link.startsWith('!') ? '!' : ''}[${text}](${relative(from, sitePath)}${anchor})`;
+    }),
   );
   return { page, files: [...linked.files], folders: [...linked.folders] };
 }

@@ -16,12 +16,12 @@ const site = await assembleSite(root);
 const pageAt = ({ pages }: Site, sitePath: string): string => pages.get(sitePath) ?? assert.fail(sitePath);
 
 suite('the assembled site', () => {
-  test('has every page in one menu, but for the decisions and the lists of files', () => {
+  test('has every page in one menu, but for the lists of files', () => {
     const links = [...site.menus.en, ...site.menus.id].flatMap(({ items }) => items.map(({ link }) => link));
     assert.equal(new Set(links).size, links.length);
     const inMenus = new Set(links);
     const missing = [...site.pages.keys()]
-      .filter((sitePath) => !/^(?:decisions|files)\//.test(sitePath))
+      .filter((sitePath) => !/^files\//.test(sitePath))
       .filter((sitePath) => !inMenus.has(`/${sitePath.replace(/(?:index)?\.md$/, '')}`));
     assert.deepEqual(missing, []);
     for (const { text, items } of [...site.menus.en, ...site.menus.id])
@@ -41,7 +41,15 @@ suite('the assembled site', () => {
         count += 1;
       }
     }
-    assert.ok(count > 500, String(count));
+    assert.ok(count > 300, String(count));
+  });
+
+  test('has nothing for operators: the public listener shows it to everyone', () => {
+    const text = [...site.pages.values(), site.llms].join('\n');
+    assert.doesNotMatch(text, /\]\([^)]*(?:operating|configuration|runbooks|SECURITY|security|decisions)[^)]*\.md/);
+    for (const name of ['operating', 'configuration', 'security', 'runbooks', 'architecture'])
+      assert.ok(!site.pages.has(`${name}.md`), name);
+    for (const file of site.files.values()) assert.match(file, /^(?:openapi\.json$|docs\/samples\/|docs\/guides\/)/);
   });
 
   test('has a reference of every operation, with its codes, scope and schemas', () => {
@@ -79,11 +87,17 @@ test('a dead link fails the build, and says where it is', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'tiba-site-'));
   try {
     await mkdir(path.join(folder, 'docs'));
-    await writeFile(path.join(folder, 'docs/one.md'), '# One\n\n[nowhere](two.md)\n');
+    await writeFile(path.join(folder, 'docs/api.md'), '# API\n\n[nowhere](banks.md)\n');
     await writeFile(path.join(folder, 'openapi.json'), '{"paths":{},"tags":[],"components":{"schemas":{}}}');
-    await assert.rejects(assembleSite(folder), /docs\/one\.md: a link leads to docs\/two\.md, which does not exist/);
-    await writeFile(path.join(folder, 'docs/two.md'), '# Two\n');
-    assert.match(pageAt(await assembleSite(folder), 'one.md'), /\[nowhere\]\(\.\/two\.md\)/);
+    await assert.rejects(assembleSite(folder), /docs\/api\.md: a link leads to docs\/banks\.md, which does not exist/);
+    await writeFile(path.join(folder, 'docs/banks.md'), '# Banks\n');
+    assert.match(pageAt(await assembleSite(folder), 'api.md'), /\[nowhere\]\(\.\/banks\.md\)/);
+    // A page of the repository that is not on the site.
+    await writeFile(path.join(folder, 'docs/operating.md'), '# Operating\n');
+    await writeFile(path.join(folder, 'docs/api.md'), '# API\n\nSee [how](operating.md#people), please.\n');
+    const site2 = await assembleSite(folder);
+    assert.match(pageAt(site2, 'api.md'), /^See how, please\.$/m);
+    assert.ok(!site2.pages.has('operating.md'));
   } finally {
     await rm(folder, { recursive: true });
   }
