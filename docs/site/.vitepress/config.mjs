@@ -71,8 +71,8 @@ function emptyHeaders({ tokens }) {
   }
 }
 
-/** What few readers look for, and what would hide what many look for. */
-const NOT_SEARCHED = /^(?:decisions|files)\/|^(?:contract-tests|changelog)\.md$/;
+/** Lists of files would hide what readers look for. */
+const NOT_SEARCHED = /^files\//;
 
 async function renderForSearch(text, env, markdown) {
   return NOT_SEARCHED.test(env.relativePath) ? '' : markdown.renderAsync(text, env);
