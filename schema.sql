@@ -180,6 +180,7 @@ create table tiba.callback_replay_endpoints (
   replay_id text collate "C" not null,
   endpoint_id text collate "C" not null,
   after_sequence bigint,
+  after_time timestamp with time zone,
   examined bigint default 0 not null,
   replayed bigint default 0 not null,
   outcome text,

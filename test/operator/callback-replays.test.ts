@@ -201,6 +201,28 @@ test('processes that carry out the same replay make each delivery pending once',
   assert.equal(row?.['count'], 300);
 });
 
+test('a replay by time goes on when the retention has removed the event at its position', async () => {
+  const endpointId = await addSilentClient('removed', 30);
+  const body = { client_id: 'removed', endpoint_id: endpointId, ...ALWAYS };
+  // The service itself examines nothing while these wait.
+  await sql(
+    `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at, attempts)
+     select 'removed', $1, n, now(), 0 from generate_series(1001, 6000) n`,
+    [endpointId],
+  );
+  const { replay_id: replayId } = await start(body, 'removed');
+  const key = { replayId, clientId: 'removed', endpointId };
+  const step = { pendingMax: 10_000, eventsMax: 10, callbackDays: 90 };
+  assert.equal(await advanceReplay(service.app.database, key, step), 'advanced');
+  await sql("delete from tiba.events where client_id = 'removed' and sequence <= 10");
+  await sql("delete from tiba.callback_outbox where client_id = 'removed' and sequence > 1000");
+  const ended = await untilEnded({ replay_id: replayId } as Replay);
+  assert.deepEqual(
+    ended.endpoints.map(({ outcome, examined }) => [outcome, examined]),
+    [['completed', 30]],
+  );
+});
+
 test('what cannot be replayed is refused with what to do', async () => {
   const { endpointId } = await register(service, { url: receiver.url });
   const whole = { client_id: 'alpha', ...ALWAYS, ...REASON };

@@ -92,6 +92,8 @@ export interface ReplayRange {
   readonly callbackDays: number;
   /** The sequence of the last event of the previous call; null for the first call. */
   readonly after: number | null;
+  /** When that event occurred, as PostgreSQL writes it, where it is known: the event may have been removed since. */
+  readonly afterTime?: string | null;
   /** Events to examine at most. */
   readonly limit: number;
 }
@@ -114,10 +116,15 @@ interface Examined {
   readonly nextAfter: number | null;
 }
 
-export type ReplayOutcome =
-  | ({ readonly outcome: 'replayed'; readonly count: number; readonly examined: number } & Examined)
-  | Refused
-  | TooOld;
+interface Replayed extends Examined {
+  readonly outcome: 'replayed';
+  readonly count: number;
+  readonly examined: number;
+  /** When the last examined event occurred, as PostgreSQL writes it. */
+  readonly lastTime: string | null;
+}
+
+export type ReplayOutcome = Replayed | Refused | TooOld;
 
 /**
  * Makes the deliveries of a range of events pending again, or creates missing ones, in the order of the events. The
@@ -130,13 +137,19 @@ export const replayRange = (database: Database, key: EndpointKey, range: ReplayR
 export async function replayRangeIn(query: Query, key: EndpointKey, range: ReplayRange): Promise<ReplayOutcome> {
   const start = await startOf(query, key, range, 'for share');
   if ('outcome' in start) return start;
-  const { rows } = await query<{ count: number; examined: number; more: boolean; last: string | null }>(
-    replaySql(range.events.by),
-    start.parameters,
-  );
-  const { count = 0, examined = 0, more = false, last = null } = rows[0] ?? {};
+  const { rows } = await query<ReplayedRow>(replaySql(range.events.by), start.parameters);
+  const { count = 0, examined = 0, more = false, last = null, last_time: lastTime = null } = rows[0] ?? {};
   if (count > 0) await addDeliveryJob(query, key);
-  return { outcome: 'replayed', count, examined, events: start.events, nextAfter: more ? Number(last) : null };
+  const nextAfter = more ? Number(last) : null;
+  return { outcome: 'replayed', count, examined, events: start.events, nextAfter, lastTime };
+}
+
+interface ReplayedRow extends Record<string, unknown> {
+  count: number;
+  examined: number;
+  more: boolean;
+  last: string | null;
+  last_time: string | null;
 }
 
 export type ReplayCount =
@@ -179,7 +192,7 @@ async function startOf(
   lock: 'for share' | '',
 ): Promise<Start | Refused | TooOld> {
   const { clientId, endpointId } = key;
-  const { events, state, after, limit } = range;
+  const { events, state, after, afterTime = null, limit } = range;
   const { rows: endpoints } = await query<{ disabled: boolean }>(
     `select disabled_at is not null as disabled from tiba.callback_endpoints
       where client_id = $1 and endpoint_id = $2 ${lock}`,
@@ -193,7 +206,7 @@ async function startOf(
   }
   const from = state === 'missing' ? await laterOf(query, events.from, range.callbackDays) : events.from;
   if (from >= events.to) return { outcome: 'too_old', from };
-  const position = await positionOf(query, clientId, { from, after });
+  const position = await positionOf(query, clientId, { from, after, afterTime });
   if (position === null) return { outcome: 'unknown_after' };
   return { events: { ...events, from }, parameters: [...common, position.after, events.to, position.from] };
 }
@@ -214,13 +227,15 @@ async function laterOf(query: Query, from: string, callbackDays: number): Promis
 async function positionOf(
   query: Query,
   clientId: string,
-  { from, after }: { readonly from: string; readonly after: number | null },
+  { from, after, afterTime }: Pick<ReplayRange, 'after'> & { readonly from: string; readonly afterTime: string | null },
 ): Promise<{ from: string; after: number } | null> {
   if (after === null) return { from, after: 0 };
   const { rows } = await query<{ time: string; is_before: boolean }>(
-    `select occurred_at::text as time, occurred_at < $3::timestamptz as is_before
-       from tiba.events where client_id = $1 and sequence = $2`,
-    [clientId, after, from],
+    `select time::text, time < $3::timestamptz as is_before
+       from (select coalesce($4::timestamptz, (select occurred_at from tiba.events
+                                                where client_id = $1 and sequence = $2)) as time) as position
+      where time is not null`,
+    [clientId, after, from, afterTime],
   );
   const [event] = rows;
   if (event === undefined) return null;
@@ -264,7 +279,8 @@ remaining as (
 function restSql(by: EventRange['by']): string {
   const latestFirst = RANGES[by].order.map((column) => `${column} desc`).join(', ');
   return `(select count(*) from remaining) > (select count(*) from examined) as more,
-       (select sequence from examined order by ${latestFirst} limit 1)::text as last`;
+       (select sequence from examined order by ${latestFirst} limit 1)::text as last,
+       (select occurred_at from examined order by ${latestFirst} limit 1)::text as last_time`;
 }
 
 // A delivery needs its event: their retention waits for the lock.

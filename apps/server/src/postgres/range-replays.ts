@@ -185,8 +185,8 @@ export function advanceReplay(
 ): Promise<'advanced' | 'waiting' | 'ended'> {
   const { replayId, clientId, endpointId } = key;
   return database.transaction(async (query) => {
-    const { rows } = await query<ReplayRow & { after_sequence: string | null }>(
-      `select r.*, e.after_sequence
+    const { rows } = await query<ReplayRow & { after_sequence: string | null; after_time: string | null }>(
+      `select r.*, e.after_sequence, e.after_time::text
          from tiba.callback_replay_endpoints e join tiba.callback_replays r using (replay_id, client_id)
         where e.replay_id = $1 and e.client_id = $2 and r.client_id = $2 and e.endpoint_id = $3
           and e.outcome is null and r.state = 'RUNNING'
@@ -210,6 +210,7 @@ export function advanceReplay(
         state: row.delivery_state,
         callbackDays,
         after: row.after_sequence === null ? null : Number(row.after_sequence),
+        afterTime: row.after_time,
         limit: eventsMax,
       },
     );
@@ -218,10 +219,19 @@ export function advanceReplay(
     const outcome = isReplayed ? (after === null ? 'completed' : null) : OUTCOMES[result.outcome];
     await query(
       `update tiba.callback_replay_endpoints
-          set after_sequence = coalesce($4, after_sequence), examined = examined + $5, replayed = replayed + $6,
-              outcome = $7
+          set after_sequence = coalesce($4, after_sequence), after_time = coalesce($8::timestamptz, after_time),
+              examined = examined + $5, replayed = replayed + $6, outcome = $7
         where replay_id = $1 and client_id = $2 and endpoint_id = $3`,
-      [replayId, clientId, endpointId, after, isReplayed ? result.examined : 0, isReplayed ? result.count : 0, outcome],
+      [
+        replayId,
+        clientId,
+        endpointId,
+        after,
+        isReplayed ? result.examined : 0,
+        isReplayed ? result.count : 0,
+        outcome,
+        isReplayed ? result.lastTime : null,
+      ],
     );
     return outcome === null ? 'advanced' : 'ended';
   });
@@ -277,11 +287,10 @@ select r.*, p.endpoints
                              when r.first_sequence is not null
                              then (e.after_sequence - r.first_sequence + 1)::float8
                                   / (r.last_sequence - r.first_sequence + 1)
-                             else coalesce(extract(epoch from v.occurred_at - r.from_time)::float8
+                             else coalesce(extract(epoch from e.after_time - r.from_time)::float8
                                            / nullif(extract(epoch from r.to_time - r.from_time)::float8, 0), 0) end)
           order by e.endpoint_id) as endpoints
      from tiba.callback_replay_endpoints e
-     left join tiba.events v on v.client_id = e.client_id and v.sequence = e.after_sequence
     where e.replay_id = r.replay_id and e.client_id = r.client_id) p`;
 
 const eventsOf = ({

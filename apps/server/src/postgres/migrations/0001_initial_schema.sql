@@ -526,6 +526,8 @@ create table tiba.callback_replay_endpoints (
   endpoint_id text collate "C" not null,
   -- The last event that was examined.
   after_sequence bigint,
+  -- When it occurred: the retention may remove it while the replay waits for its receiver.
+  after_time timestamptz,
   examined bigint not null default 0,
   replayed bigint not null default 0,
   -- How it ended; null until then.
