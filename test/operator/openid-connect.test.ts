@@ -285,8 +285,8 @@ test('cookies without a session are counted as failed authentications; a session
   const browser = await logIn();
   const statuses: number[] = [];
   for (let count = 0; count < 6; count += 1) {
-    const cookie = `tiba-operator=${String(count).repeat(43)}`;
-    statuses.push((await send(`${service.operatorUrl}/operator/v1/session`, { headers: { cookie } })).status);
+    const headers = { cookie: `tiba-operator=${String(count).repeat(43)}`, 'x-forwarded-for': address };
+    statuses.push((await send(`${service.operatorUrl}/operator/v1/session`, { headers })).status);
   }
   assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429]);
   assertSuccess(await browser.get('session'));
