@@ -130,7 +130,8 @@ suite('a login', () => {
   });
 
   test('holds while its issuer is the configured one: another issuer has other people', async () => {
-    const browser = await logIn();
+    // A cookie that does not hold is counted, in this process.
+    const browser = await logIn(new CookieJar(), other);
     assertSuccess(await browser.get('session'));
     const rows = await service.app.database.query(
       "update tiba.operator_sessions set issuer = 'https://former.example.com' where issuer = $1 returning session_id",
