@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { claimDeliveries } from '../../apps/server/src/postgres/callback-deliveries.ts';
+import { listEvents } from '../../apps/server/src/postgres/events.ts';
 import { advanceReplay } from '../../apps/server/src/postgres/range-replays.ts';
 import { feedSuccesses, openSql, register } from '../callbacks/endpoints-harness.ts';
 import { assertError, assertSuccess } from '../contract/assertions.ts';
@@ -221,6 +223,28 @@ test('a replay by time goes on when the retention has removed the event at its p
     ended.endpoints.map(({ outcome, examined }) => [outcome, examined]),
     [['completed', 30]],
   );
+});
+
+test('events of a transaction that is gone have its ID, and those after it go on', async () => {
+  const endpointId = await addSilentClient('gone', 1);
+  await sql(
+    `insert into tiba.events (client_id, sequence, occurred_at, version, subject_id, kind)
+     values ('gone', 2, now(), 1, 'TB999999', 'disbursement.succeeded')`,
+  );
+  const { database } = service.app;
+  const events = await listEvents(database, 'gone', { after: 0, limit: 10 });
+  assert.deepEqual(
+    events.map(({ data }) => data),
+    ['{}', '{"transaction_id":"TB999999"}'],
+  );
+  await sql("update tiba.clients set disabled_at = null where client_id = 'gone'");
+  await sql(
+    `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
+     select 'gone', $1, n, now() from generate_series(1, 2) n`,
+    [endpointId],
+  );
+  const claimed = await claimDeliveries(database, { clientId: 'gone', endpointId }, { limit: 10, leaseMs: 60_000 });
+  assert.equal(claimed.length, 2);
 });
 
 test('what cannot be replayed is refused with what to do', async () => {

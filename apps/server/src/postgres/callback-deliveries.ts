@@ -60,7 +60,7 @@ export async function claimDeliveries(
     version: row.version,
     kind: row.kind,
     occurredAt: row.occurred_at.toISOString(),
-    data: eventDataJson(row.data),
+    data: eventDataJson(row.data, row.subject_id),
     endpoint,
   }));
 }
@@ -101,7 +101,7 @@ interface ClaimRow extends Record<string, unknown> {
   version: number;
   kind: EventKind;
   occurred_at: Date;
-  data: string;
+  data: string | null;
   url: string;
   secret_sealed: Buffer;
   former_secret_sealed: Buffer | null;

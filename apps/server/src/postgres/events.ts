@@ -123,7 +123,7 @@ export async function listEvents(
     version: row.version,
     kind: row.kind,
     occurredAt: row.occurred_at.toISOString(),
-    data: eventDataJson(row.data),
+    data: eventDataJson(row.data, row.subject_id),
   }));
 }
 
@@ -134,5 +134,5 @@ interface EventRow extends Record<string, unknown> {
   version: number;
   kind: EventKind;
   occurred_at: Date;
-  data: string;
+  data: string | null;
 }

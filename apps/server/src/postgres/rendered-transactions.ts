@@ -58,5 +58,11 @@ export function parsePrinted(text: string): { readonly tail: string; readonly js
   return { tail, json: printedTransactionJson(isPlain ? transaction : escapedTexts(transaction)) };
 }
 
-/** The data of an event: of a transaction as `printed` selects it, of other subjects in JSON. */
-export const eventDataJson = (data: string): string => (data.startsWith('{') ? data : parsePrinted(data).json);
+/**
+ * The data of an event: of a transaction as `printed` selects it, of other subjects in JSON. null when the transaction
+ * is gone, as after a deletion by hand: its ID is then all that is known, and the client's other events go on.
+ */
+export function eventDataJson(data: string | null, subjectId: string): string {
+  if (data === null) return JSON.stringify({ transaction_id: subjectId });
+  return data.startsWith('{') ? data : parsePrinted(data).json;
+}

@@ -100,7 +100,7 @@ async function readEvents(
       version: row.version,
       kind: row.kind,
       occurredAt: row.occurred_at.toISOString(),
-      data: row.data === null ? null : eventDataJson(row.data),
+      data: row.data === null ? null : eventDataJson(row.data, row.subject_id),
     }),
   );
 }
