@@ -76,7 +76,12 @@ create table tiba.archive_files (
   sha256 bytea,
   announced_at timestamp with time zone default now() not null,
   held_until timestamp with time zone,
-  constraint archive_files_described_unless_announced CHECK ((((state = 'announced'::text) = (transactions IS NULL)) AND ((state = 'announced'::text) = (bytes IS NULL)) AND ((state = 'announced'::text) = (sha256 IS NULL)))),
+  constraint archive_files_described_when_written CHECK (
+CASE state
+    WHEN 'announced'::text THEN (num_nonnulls(transactions, bytes, sha256) = 0)
+    WHEN 'written'::text THEN (num_nonnulls(transactions, bytes, sha256) = 3)
+    ELSE (num_nonnulls(transactions, bytes, sha256) = ANY (ARRAY[0, 3]))
+END),
   constraint archive_files_state_known CHECK ((state = ANY (ARRAY['announced'::text, 'written'::text, 'removed'::text]))),
   constraint archive_files_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
   constraint archive_files_pkey PRIMARY KEY (client_id, path)
@@ -275,6 +280,7 @@ create table tiba.installation (
   environment text not null,
   data_key_sealed bytea,
   secret_key_id text collate "C",
+  installation_id uuid default gen_random_uuid() not null,
   constraint installation_data_key_with_its_key CHECK (((data_key_sealed IS NULL) = (secret_key_id IS NULL))),
   constraint installation_environment_known CHECK ((environment = ANY (ARRAY['sandbox'::text, 'production'::text, 'staging'::text]))),
   constraint installation_has_one_row CHECK (single),

@@ -21,6 +21,7 @@ import { databaseUrlOf, manage } from '../manage/manage-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { startHttpReceiver } from '../support/http-receiver.ts';
 import { startTestService, statusUpdate, type TestClient, type TestService } from '../support/service.ts';
+import { fail, HELD_LEASE } from './held-lease.ts';
 import type { KilledArchive } from './killed-archive.ts';
 
 /** Set it in the environment for a longer run: KILLS=30 npx node --test test/archive/archive.test.ts */
@@ -99,7 +100,8 @@ const archive = (eventsMax = EVENTS_MAX) =>
     database: service.app.database,
     directory,
     before: daysAgo(60),
-    hold: () => Promise.resolve(true),
+    lease: HELD_LEASE,
+    onClientError: fail,
     signal: new AbortController().signal,
     eventsMax,
   });
@@ -218,16 +220,24 @@ suite('the archive', () => {
       database,
       directory,
       { clientId: client.clientId, month: null },
-      { holdHours: 1, onFile: () => {} },
+      { holdHours: 1, lease: HELD_LEASE, onFile: () => {} },
     );
     assert.deepEqual([again.inserted, again.present], [0, TRANSACTIONS]);
     assert.deepEqual(await readHistories(database, client.clientId, ids), histories);
     assert.deepEqual(await statuses(client, ids), shown);
-    assert.deepEqual(await sql(`select reason, after from tiba.operator_actions where action = 'archive restore'`), [
-      { reason: 'ticket 1', after: JSON.stringify({ files: again.files, inserted: TRANSACTIONS }) },
+    const records = `select action, reason, after from tiba.operator_actions where action like 'archive restore%'
+                      order by sequence`;
+    assert.deepEqual(await sql(records), [
+      { action: 'archive restore', reason: 'ticket 1', after: JSON.stringify({ hold_hours: 24 }) },
+      {
+        action: 'archive restored',
+        reason: 'ticket 1',
+        after: JSON.stringify({ files: again.files, inserted: TRANSACTIONS }),
+      },
     ]);
     assert.ok(await isRetentionHeld(database));
-    await sql('update tiba.archive_files set held_until = now()');
+    const released = await manage(['archive', 'release', '--reason', 'ticket 1', '--json'], { environment });
+    assert.deepEqual(JSON.parse(released.stdout), { files: again.files }, released.stderr);
     assert.ok(!(await isRetentionHeld(database)));
   });
 
@@ -253,6 +263,7 @@ suite('the archive', () => {
         { clientId: client.clientId, month: damaged.month },
         {
           holdHours: 1,
+          lease: HELD_LEASE,
           onFile: () => {},
         },
       ),
@@ -298,7 +309,12 @@ test('a reversal after its transaction was archived is archived as well, and res
   for (const table of ['events', 'other_status_updates', 'transactions']) {
     await sql(`delete from tiba.${table} where client_id = $1`, [clientId]);
   }
-  await restoreArchive(database, directory, { clientId, month: null }, { holdHours: 1, onFile: () => {} });
+  await restoreArchive(
+    database,
+    directory,
+    { clientId, month: null },
+    { holdHours: 1, lease: HELD_LEASE, onFile: () => {} },
+  );
   assert.deepEqual(await readHistories(database, clientId, [own.transaction_id]), [latest]);
 });
 

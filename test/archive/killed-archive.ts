@@ -4,6 +4,7 @@ import pino from 'pino';
 import { archiveTransactions } from '../../apps/server/src/archive/archive-transactions.ts';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { GENEROUS_TIMEOUTS } from '../support/database.ts';
+import { fail, HELD_LEASE } from './held-lease.ts';
 
 /** The first message to the process. */
 export interface KilledArchive {
@@ -31,7 +32,8 @@ async function archive({ connectionString, directory, before, eventsMax, killAt 
     directory,
     before: new Date(before),
     // The lease of a killed process would delay the next one.
-    hold: () => Promise.resolve(true),
+    lease: HELD_LEASE,
+    onClientError: fail,
     signal: new AbortController().signal,
     eventsMax,
   });

@@ -9,6 +9,7 @@ import { listDirectory } from '../../apps/server/src/archive/archive-directory.t
 import { archiveTransactions } from '../../apps/server/src/archive/archive-transactions.ts';
 import { verifyArchive } from '../../apps/server/src/archive/verify-archive.ts';
 import { decompressMessages } from '../../apps/server/src/postgres/status-messages.ts';
+import { fail, HELD_LEASE } from '../archive/held-lease.ts';
 import { addOwnClient, call, feedSuccesses, openSql, register } from '../callbacks/endpoints-harness.ts';
 import { databaseUrlOf, manage } from '../manage/manage-process.ts';
 import { eventually } from '../support/eventually.ts';
@@ -98,7 +99,8 @@ async function makeRecords(): Promise<void> {
     database: service.app.database,
     directory,
     before: new Date(daysAgo(60)),
-    hold: () => Promise.resolve(true),
+    lease: HELD_LEASE,
+    onClientError: fail,
     signal: new AbortController().signal,
   });
   assert.equal(archived.transactions, 8);
@@ -303,9 +305,19 @@ suite('another person', () => {
       await sql(`update tiba.events set occurred_at = occurred_at - interval '100 days'`);
       const { database } = service.app;
       const { signal } = new AbortController();
-      const hold = () => Promise.resolve(true);
       const end = new Date(daysAgo(60));
-      assert.ok((await archiveTransactions({ database, directory, before: end, hold, signal })).transactions > 0);
+      assert.ok(
+        (
+          await archiveTransactions({
+            database,
+            directory,
+            before: end,
+            lease: HELD_LEASE,
+            onClientError: fail,
+            signal,
+          })
+        ).transactions > 0,
+      );
     };
     assert.equal((await service.feed(statusUpdate(paid))).status, 200);
     await archive();

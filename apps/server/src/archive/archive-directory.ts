@@ -156,6 +156,10 @@ export async function listDirectory(directory: string): Promise<string[]> {
     .sort();
 }
 
+/** The path that a file has when it is written as a whole. */
+export const withoutUnfinished = (file: string): string =>
+  file.endsWith(UNFINISHED) ? file.slice(0, -UNFINISHED.length) : file;
+
 /** Whether the directory exists and is one. */
 export const isDirectory = async (directory: string): Promise<boolean> =>
   (await stat(directory).catch(() => null))?.isDirectory() === true;

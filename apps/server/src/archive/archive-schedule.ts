@@ -3,7 +3,7 @@ import { repeat } from '../lib/repeat.ts';
 import type { Log } from '../observability/log.ts';
 import type { ArchiveFile } from '../postgres/archive-files.ts';
 import { type Database, readDatabaseTime } from '../postgres/database.ts';
-import { createLease, type Lease } from '../postgres/leases.ts';
+import { createLease, type HeldLease, type Lease } from '../postgres/leases.ts';
 import { archiveTransactions } from './archive-transactions.ts';
 
 const INTERVAL_MS = 10 * 60_000;
@@ -25,10 +25,10 @@ export interface ArchiveScheduleOptions {
 const createArchiveLease = (database: Database): Lease => createLease(database, 'archive', LEASE_MS);
 
 /** Runs `work` with a lease that it renews by `hold`, and that ends with it. */
-export async function withArchiveLease<T>(database: Database, work: (hold: Lease['hold']) => Promise<T>): Promise<T> {
+export async function withArchiveLease<T>(database: Database, work: (lease: HeldLease) => Promise<T>): Promise<T> {
   const lease = createArchiveLease(database);
   try {
-    return await work(lease.hold);
+    return await work(lease);
   } finally {
     await lease.release();
   }
@@ -53,8 +53,10 @@ export function startArchive({ database, directory, days, onFiles, log }: Archiv
     const before = endOfArchive(await readDatabaseTime(database), days);
     const pause = (durationMs: number): Promise<void> =>
       wait(durationMs * PAUSES_PER_RANGE, undefined, { signal }).catch(() => {});
-    const { transactions, files } = await withArchiveLease(database, (hold) =>
-      archiveTransactions({ database, directory, before, hold, signal, onFiles, pause }),
+    const onClientError = (clientId: string, err: unknown): void =>
+      log.error({ err, clientId }, 'archiving transactions of a client failed; its retention waits for it; will retry');
+    const { transactions, files } = await withArchiveLease(database, (lease) =>
+      archiveTransactions({ database, directory, before, lease, signal, onFiles, onClientError, pause }),
     );
     if (files > 0) log.info({ transactions, files, before }, 'transactions archived');
   }

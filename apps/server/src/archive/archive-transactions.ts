@@ -4,15 +4,16 @@ import {
   type ArchivePosition,
   announceArchiveFiles,
   beginArchive,
+  claimRemovableArchiveFiles,
   completeArchiveFiles,
   forgetArchiveFile,
   listArchiveFiles,
   listArchivePositions,
   listEventsToArchive,
-  listRemovableArchiveFiles,
   type NewArchiveFile,
 } from '../postgres/archive-files.ts';
 import type { Database } from '../postgres/database.ts';
+import type { HeldLease } from '../postgres/leases.ts';
 import { readHistories } from '../postgres/transaction-histories.ts';
 import {
   hasChecksums,
@@ -30,10 +31,11 @@ export interface ArchiveRun {
   readonly directory: string;
   /** Events from before then are archived with what their transactions are. */
   readonly before: Date;
-  /** Renews the lease; false when another process has it. */
-  readonly hold: () => Promise<boolean>;
+  readonly lease: HeldLease;
   readonly signal: AbortSignal;
   readonly onFiles?: (files: readonly ArchiveFile[]) => void;
+  /** The transactions of a client could not be archived; the run goes on with the next client. */
+  readonly onClientError: (clientId: string, error: unknown) => void;
   /** After each range of events: how long it took. */
   readonly pause?: (durationMs: number) => Promise<void>;
   /** Smaller in tests. */
@@ -43,6 +45,8 @@ export interface ArchiveRun {
 export interface ArchiveResult {
   readonly transactions: number;
   readonly files: number;
+  /** The clients of which not all was archived, because of an error. */
+  readonly failedClients: number;
   /** False when the run was stopped, or another process took the lease. */
   readonly isComplete: boolean;
 }
@@ -60,46 +64,61 @@ const CLIENTS_MAX = 100;
  */
 export async function archiveTransactions(run: ArchiveRun): Promise<ArchiveResult> {
   const { database, directory, before, signal } = run;
-  let [transactions, files, isComplete] = [0, 0, true];
+  const result = { transactions: 0, files: 0, failedClients: 0, isComplete: true };
+  // Before everything that can fail: without it, the retention removes what no archive has.
+  await beginArchive(database);
   // A disk that is not mounted: files would fill the one below.
   if (!(await isDirectory(directory))) throw new Error(`the directory of the archive does not exist: ${directory}`);
-  if (!(await run.hold())) return { transactions, files, isComplete: false };
+  if (!(await run.lease.hold())) return { ...result, isComplete: false };
   await removeUncounted(database, directory);
-  await beginArchive(database);
-  let afterClientId = '';
-  while (isComplete) {
-    const positions = await listArchivePositions(database, before, { afterClientId, limit: CLIENTS_MAX });
-    for (const position of positions) {
-      for await (const written of archiveClient(run, position)) {
-        transactions += written.reduce((sum, file) => sum + file.transactions, 0);
-        files += written.length;
-        run.onFiles?.(written);
+  try {
+    for await (const position of positionsToArchive(database, before)) {
+      try {
+        for await (const written of archiveClient(run, position)) {
+          result.transactions += written.reduce((sum, file) => sum + file.transactions, 0);
+          result.files += written.length;
+          run.onFiles?.(written);
+        }
+      } catch (error) {
+        result.failedClients += 1;
+        run.onClientError(position.clientId, error);
       }
-      if (signal.aborted || !(await run.hold())) isComplete = false;
-      if (!isComplete) break;
+      if (signal.aborted || !(await run.lease.hold())) {
+        result.isComplete = false;
+        break;
+      }
     }
+  } finally {
+    if (!(await hasChecksums(directory))) {
+      await writeChecksums(directory, listArchiveFiles(database, { clientId: null, month: null }));
+    }
+  }
+  return result;
+}
+
+async function* positionsToArchive(database: Database, before: Date): AsyncGenerator<ArchivePosition> {
+  let afterClientId = '';
+  for (;;) {
+    const positions = await listArchivePositions(database, before, { afterClientId, limit: CLIENTS_MAX });
+    yield* positions;
     const last = positions[CLIENTS_MAX - 1];
-    if (last === undefined) break;
+    if (last === undefined) return;
     afterClientId = last.clientId;
   }
-  if (!(await hasChecksums(directory))) {
-    await writeChecksums(directory, listArchiveFiles(database, { clientId: null, month: null }));
-  }
-  return { transactions, files, isComplete };
 }
 
 /** Yields the files of each range. Returns early when the run is stopped or the client was archived by another one. */
 async function* archiveClient(run: ArchiveRun, start: ArchivePosition): AsyncGenerator<ArchiveFile[]> {
   const { database, before, signal, eventsMax = EVENTS_MAX } = run;
   let position = start;
-  while (!signal.aborted && (await run.hold())) {
+  while (!signal.aborted && (await run.lease.hold())) {
     const startedMs = performance.now();
     const events = until(before, await listEventsToArchive(database, position, eventsMax));
     const last = events.at(-1);
     if (last === undefined) return;
     const files = await writeRange(run, position, events);
     if (files.length > 0) await removeChecksums(run.directory);
-    if (!(await completeArchiveFiles(database, position, last.sequence, files))) {
+    if (!(await completeArchiveFiles(database, run.lease, position, { newArchivedUpTo: last.sequence, files }))) {
       for (const file of files) await removeArchiveFile(run.directory, file);
       return;
     }
@@ -141,22 +160,23 @@ async function writeRange(
 }
 
 async function* linesOf(
-  { database, hold }: ArchiveRun,
+  { database, lease }: ArchiveRun,
   { clientId }: NewArchiveFile,
   transactionIds: readonly string[],
 ): AsyncGenerator<string> {
   for (let from = 0; from < transactionIds.length; from += HISTORIES_MAX) {
     // A long file must not outlive the lease.
-    await hold();
+    await lease.hold();
     const histories = await readHistories(database, clientId, transactionIds.slice(from, from + HISTORIES_MAX));
     for (const history of histories) yield toArchiveLine(history);
   }
 }
 
-/** Deletes what a killed process left: files that were announced and not counted, and files that were replaced. */
+/** Deletes what a killed process left: files that were announced and not counted, and files that were replaced. Each is
+ * claimed before, so that a process that only hung cannot count it any more. */
 export async function removeUncounted(database: Database, directory: string): Promise<void> {
   for (;;) {
-    const files = await listRemovableArchiveFiles(database);
+    const files = await claimRemovableArchiveFiles(database);
     if (files.length === 0) return;
     for (const file of files) {
       await removeArchiveFile(directory, file);

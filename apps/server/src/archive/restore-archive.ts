@@ -1,5 +1,7 @@
+import { StartError } from '../lib/start-error.ts';
 import { type ArchiveFile, type ArchiveFilter, holdRetention, listArchiveFiles } from '../postgres/archive-files.ts';
 import type { Database } from '../postgres/database.ts';
+import type { HeldLease } from '../postgres/leases.ts';
 import { restoreHistories } from '../postgres/restore-histories.ts';
 import type { TransactionHistory } from '../postgres/transaction-histories.ts';
 import { readArchiveFile } from './archive-directory.ts';
@@ -13,6 +15,12 @@ export interface RestoreResult {
   readonly conflicting: readonly string[];
 }
 
+export interface RestoreOptions {
+  readonly holdHours: number;
+  readonly lease: HeldLease;
+  readonly onFile: (files: number) => void;
+}
+
 /** In one database transaction: few enough that it ends well within the statement timeout. */
 const BATCH = 200;
 
@@ -24,16 +32,18 @@ export async function restoreArchive(
   database: Database,
   directory: string,
   filter: ArchiveFilter,
-  { holdHours, onFile }: { readonly holdHours: number; readonly onFile: (files: number) => void },
+  { holdHours, lease, onFile }: RestoreOptions,
 ): Promise<RestoreResult> {
   const conflicting: string[] = [];
   let [files, inserted, present] = [0, 0, 0];
   // The latest first: a transaction that was reversed after it had been archived is in two files.
   const found = await Array.fromAsync(listArchiveFiles(database, filter));
   for (const file of found.toReversed()) {
+    await requireLease(lease);
     await requireWhole(directory, file);
     await holdRetention(database, file, holdHours);
     for await (const histories of batchesOf(directory, file)) {
+      await requireLease(lease);
       const restored = await restoreHistories(database, file.clientId, histories);
       inserted += restored.inserted;
       present += restored.present;
@@ -43,6 +53,12 @@ export async function restoreArchive(
     onFile(files);
   }
   return { files, inserted, present, conflicting };
+}
+
+/** Without it, another process may replace the files or erase a person meanwhile. @throws StartError */
+async function requireLease(lease: HeldLease): Promise<void> {
+  if (await lease.hold()) return;
+  throw new StartError('another process archives at this moment: repeat the command in a minute, and it goes on');
 }
 
 /** Nothing of a file that was changed is restored. @throws ArchiveFileError */

@@ -1,6 +1,6 @@
 import { type ArchiveFilter, listArchiveFiles, listRemovableArchiveFiles } from '../postgres/archive-files.ts';
 import type { Database } from '../postgres/database.ts';
-import { ArchiveFileError, listDirectory, readArchiveFile } from './archive-directory.ts';
+import { ArchiveFileError, listDirectory, readArchiveFile, withoutUnfinished } from './archive-directory.ts';
 import { parseArchiveLine } from './archive-line.ts';
 
 export interface ArchiveReport {
@@ -20,6 +20,9 @@ export async function verifyArchive(
   onFile: (files: number) => void,
 ): Promise<ArchiveReport> {
   const faults: string[] = [];
+  const isWhole = filter.clientId === null && filter.month === null;
+  // Before the rows: what a running archive writes meanwhile is no unknown file.
+  const listed = isWhole ? await listDirectory(directory) : [];
   const known = new Set((await listRemovableArchiveFiles(database)).map(({ path }) => path));
   let [files, transactions] = [0, 0];
   for await (const file of listArchiveFiles(database, filter)) {
@@ -37,7 +40,7 @@ export async function verifyArchive(
     files += 1;
     onFile(files);
   }
-  const isWhole = filter.clientId === null && filter.month === null;
-  const unknown = isWhole ? (await listDirectory(directory)).filter((path) => !known.has(path)) : [];
+  const left = new Set(listed.length === 0 ? [] : await listDirectory(directory));
+  const unknown = listed.filter((path) => !known.has(withoutUnfinished(path)) && left.has(path));
   return { files, transactions, faults, unknown };
 }

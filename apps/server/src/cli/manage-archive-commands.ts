@@ -5,9 +5,16 @@ import { restoreArchive } from '../archive/restore-archive.ts';
 import { verifyArchive } from '../archive/verify-archive.ts';
 import type { Settings } from '../config.ts';
 import { StartError } from '../lib/start-error.ts';
-import { type ArchiveFile, type ArchiveFilter, endArchive, listArchiveFiles } from '../postgres/archive-files.ts';
+import {
+  type ArchiveFile,
+  type ArchiveFilter,
+  countArchivedClients,
+  endArchive,
+  listArchiveFiles,
+  releaseRetention,
+} from '../postgres/archive-files.ts';
 import { type Database, readDatabaseTime } from '../postgres/database.ts';
-import { recordingAction } from '../postgres/operator-actions.ts';
+import { type NewOperatorAction, recordingAction } from '../postgres/operator-actions.ts';
 import { type Command, type CommandContext, type CommandResult, type Options, UsageError } from './manage-command.ts';
 
 const FILTER_OPTIONS = ['client', 'month'] as const;
@@ -50,6 +57,14 @@ export const ARCHIVE_COMMANDS: Readonly<Record<string, Command>> = {
     run: restore,
   },
 
+  'archive release': {
+    summary: 'end the hold of the retention that a restore began',
+    description: 'What was restored and is old enough is then deleted again.',
+    options: ['reason'],
+    recordsItself: true,
+    run: release,
+  },
+
   'archive end': {
     summary: 'archive no longer: the retention waits for the archive no more',
     description: 'First unset TIBA_ARCHIVE_DIRECTORY in all processes. The files and their list stay.',
@@ -74,9 +89,14 @@ async function runArchive(
     print(`${written} transactions archived`);
   };
   const { signal } = new AbortController();
-  const { transactions, files, isComplete } = await withArchiveLease(database, (hold) =>
-    archiveTransactions({ database, directory, before, hold, signal, onFiles }),
+  const onClientError = (clientId: string, error: unknown): void =>
+    print(`${clientId}: ${error instanceof Error ? error.message : String(error)}`);
+  const { transactions, files, isComplete, failedClients } = await withArchiveLease(database, (lease) =>
+    archiveTransactions({ database, directory, before, lease, signal, onFiles, onClientError }),
   );
+  if (failedClients > 0) {
+    throw new StartError(`transactions of ${failedClients} clients could not be archived: see above, and repeat it`);
+  }
   if (!isComplete && files === 0) {
     throw new UsageError('another process archives at this moment: nothing was done. Repeat it in a minute');
   }
@@ -124,25 +144,22 @@ async function restore(
   const holdHours = readHours(options['hold-hours'] ?? HOLD_HOURS);
   const directory = await requireExisting(settings);
   const onFile = everyHundredth(print, 'files restored');
-  const { files, inserted, present, conflicting } = await withArchiveLease(database, async (hold) => {
-    if (await hold()) return restoreArchive(database, directory, filter, { holdHours, onFile });
-    throw new UsageError('another process archives at this moment: nothing was done. Repeat it in a minute');
+  if ((await listArchiveFiles(database, filter).next()).done === true) {
+    throw new UsageError('the archive has no such files: list them with archive list');
+  }
+  const audit = { clientId: filter.clientId, subjectId: filter.month, reason: options.reason ?? null };
+  // A restore that fails has brought back a part, and holds the retention.
+  await record(database, actor, {
+    ...audit,
+    action: 'archive restore',
+    after: JSON.stringify({ hold_hours: holdHours }),
   });
-  if (files === 0) throw new UsageError('the archive has no such files: list them with archive list');
-  const document = { files, inserted, present, conflicting, hold_hours: holdHours };
-  await recordingAction(database, actor, () =>
-    Promise.resolve({
-      result: null,
-      record: {
-        action: 'archive restore',
-        clientId: filter.clientId,
-        subjectId: filter.month,
-        reason: options.reason ?? null,
-        before: null,
-        after: JSON.stringify({ files, inserted }),
-      },
-    }),
+  const { files, inserted, present, conflicting } = await withArchiveLease(database, (lease) =>
+    restoreArchive(database, directory, filter, { holdHours, lease, onFile }),
   );
+  const document = { files, inserted, present, conflicting, hold_hours: holdHours };
+  const after = JSON.stringify({ files, inserted });
+  await record(database, actor, { ...audit, action: 'archive restored', after });
   const refused = conflicting.length === 0 ? '' : `\nTheir reference ID is used again: ${conflicting.join(', ')}.`;
   return {
     document,
@@ -152,6 +169,29 @@ async function restore(
   };
 }
 
+const record = (
+  database: Database,
+  actor: CommandContext['actor'],
+  action: Pick<NewOperatorAction, 'action' | 'clientId' | 'subjectId' | 'reason' | 'after'>,
+): Promise<null> =>
+  recordingAction(database, actor, () => Promise.resolve({ result: null, record: { ...action, before: null } }));
+
+async function release(
+  database: Database,
+  _id: string,
+  options: Options,
+  _settings: Settings,
+  { actor }: CommandContext,
+): Promise<CommandResult> {
+  const files = await recordingAction(database, actor, async (inside) => {
+    const result = await releaseRetention(inside);
+    const after = JSON.stringify({ files: result });
+    const action = { action: 'archive release', clientId: null, subjectId: null, before: null, after };
+    return { result, record: result === 0 ? null : { ...action, reason: options.reason ?? null } };
+  });
+  return { document: { files }, text: `The retention is no longer held (${files} restored files).` };
+}
+
 async function end(
   database: Database,
   _id: string,
@@ -159,18 +199,17 @@ async function end(
   _settings: Settings,
   { actor }: CommandContext,
 ): Promise<CommandResult> {
-  const clients = await recordingAction(database, actor, async (inside) => {
-    const result = await endArchive(inside);
-    const record = {
+  const clients = await countArchivedClients(database);
+  if (clients > 0) {
+    await record(database, actor, {
       action: 'archive end',
       clientId: null,
       subjectId: null,
       reason: options.reason ?? null,
-      before: null,
-      after: JSON.stringify({ clients: result }),
-    };
-    return { result, record: result === 0 ? null : record };
-  });
+      after: JSON.stringify({ clients }),
+    });
+  }
+  await endArchive(database);
   return { document: { clients }, text: `The retention no longer waits for the archive (${clients} clients).` };
 }
 

@@ -69,8 +69,8 @@ async function erase(
   // Recorded before the first change, so that a killed command has left a record.
   const audit = { actor, person, reason };
   if (!isDryRun) await record(database, { ...audit, action: 'person erase', after: JSON.stringify(legalHold) });
-  const result = await withArchiveLease(database, (hold) =>
-    erasePerson({ database, person, directory, holdBefore, isDryRun, hold, print }),
+  const result = await withArchiveLease(database, (lease) =>
+    erasePerson({ database, person, directory, holdBefore, isDryRun, lease, print }),
   );
   if (!isDryRun) {
     const after = JSON.stringify({ ...countsOf(result), left: result.left.length });

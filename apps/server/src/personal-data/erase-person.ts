@@ -23,6 +23,7 @@ import {
   replaceArchiveFile,
 } from '../postgres/archive-files.ts';
 import type { Database } from '../postgres/database.ts';
+import type { HeldLease } from '../postgres/leases.ts';
 import {
   eraseAccountHashes,
   listValidationRowsOf,
@@ -44,8 +45,8 @@ export interface Erasure {
   readonly holdBefore: Date;
   /** Only counts what would be erased. */
   readonly isDryRun: boolean;
-  /** Renews the lease of the archive; false when another process has it. */
-  readonly hold: () => Promise<boolean>;
+  /** The lease of the archive. */
+  readonly lease: HeldLease;
   readonly print: (line: string) => void;
 }
 
@@ -245,8 +246,8 @@ async function findHeld(erasure: Erasure, lines: readonly FoundLine[]): Promise<
 
 const HISTORIES_BATCH = 200;
 
-async function requireLease({ hold }: Erasure): Promise<void> {
-  if (await hold()) return;
+async function requireLease({ lease }: Erasure): Promise<void> {
+  if (await lease.hold()) return;
   throw new StartError(
     'another process archives or erases at this moment: repeat the command in a minute, and it goes on',
   );
@@ -254,7 +255,7 @@ async function requireLease({ hold }: Erasure): Promise<void> {
 
 /** The new file counts, and the old one no longer, in one database transaction; then the old one is deleted. */
 async function rewriteFile(
-  { database, person }: Erasure,
+  { database, person, lease }: Erasure,
   directory: string,
   file: ArchiveFile,
   held: ReadonlySet<string>,
@@ -272,7 +273,8 @@ async function rewriteFile(
   }
   const written = await writeArchiveFile(directory, replacement, lines());
   await removeChecksums(directory);
-  if (!(await replaceArchiveFile(database, file, written))) {
+  if (!(await replaceArchiveFile(database, lease, file, written))) {
+    await removeArchiveFile(directory, written);
     throw new StartError('a file of the archive was changed meanwhile: repeat the command, and it goes on');
   }
   await removeArchiveFile(directory, file);

@@ -1,4 +1,5 @@
 import type { Database, Query } from './database.ts';
+import type { HeldLease } from './leases.ts';
 
 /** Which files the archive has, and up to which event of each client it is complete. */
 
@@ -58,12 +59,22 @@ export async function beginArchive(database: Database): Promise<void> {
   }
 }
 
-/** The retention waits for the archive no longer. Returns for how many clients it did. */
-export async function endArchive(database: Database): Promise<number> {
-  const rows = await database.query(
-    'update tiba.event_sequences set archived_up_to = null where archived_up_to is not null returning client_id',
+/** For how many clients the retention waits for the archive. */
+export async function countArchivedClients(database: Database): Promise<number> {
+  const rows = await database.query<{ clients: string }>(
+    'select count(*) as clients from tiba.event_sequences where archived_up_to is not null',
   );
-  return rows.length;
+  return Number(rows[0]?.clients);
+}
+
+/** The retention waits for the archive no longer. One by one: each row is what a client's events wait for. */
+export async function endArchive(database: Database): Promise<void> {
+  const rows = await database.query<{ client_id: string }>(
+    'select client_id from tiba.event_sequences where archived_up_to is not null',
+  );
+  for (const { client_id: clientId } of rows) {
+    await database.query('update tiba.event_sequences set archived_up_to = null where client_id = $1', [clientId]);
+  }
 }
 
 export async function hasArchive(database: Database): Promise<boolean> {
@@ -121,43 +132,64 @@ export async function announceArchiveFiles(database: Database, files: readonly N
 }
 
 /**
- * The files are written, and the archive of their client is complete up to this event. False when another process has
- * archived these events meanwhile: the files do not count then.
+ * The files are written, and the archive of their client is complete up to this event. False, and nothing is changed,
+ * when the lease was lost or another process has archived these events or claimed the files meanwhile.
  */
 export function completeArchiveFiles(
   database: Database,
+  lease: HeldLease,
   { clientId, archivedUpTo }: ArchivePosition,
-  newArchivedUpTo: number,
-  files: readonly ArchiveFile[],
+  { newArchivedUpTo, files }: { readonly newArchivedUpTo: number; readonly files: readonly ArchiveFile[] },
 ): Promise<boolean> {
   return database.transaction(async (query) => {
+    if (!(await lease.isHeld(query)) || !(await lockAnnounced(query, clientId, files))) return false;
     const { rowCount } = await query(
       `update tiba.event_sequences set archived_up_to = $3
         where client_id = $1 and coalesce(archived_up_to, removed_up_to) = $2`,
       [clientId, archivedUpTo, newArchivedUpTo],
     );
     if (rowCount !== 1) return false;
-    if (!(await describeFiles(query, clientId, files))) throw new Error('an announced file of the archive is unknown');
+    await describeFiles(query, clientId, files);
     return true;
   });
 }
 
-/** Files that take the place of others, which are then to be deleted. False when one of these has changed meanwhile. */
-export function replaceArchiveFile(database: Database, old: ArchiveFile, file: ArchiveFile): Promise<boolean> {
+/**
+ * A file that takes the place of another, which is then to be deleted. False, and nothing is changed, when the lease
+ * was lost or one of them has changed meanwhile.
+ */
+export function replaceArchiveFile(
+  database: Database,
+  lease: HeldLease,
+  old: ArchiveFile,
+  file: ArchiveFile,
+): Promise<boolean> {
   return database.transaction(async (query) => {
+    if (!(await lease.isHeld(query)) || !(await lockAnnounced(query, file.clientId, [file]))) return false;
     const { rowCount } = await query(
       `update tiba.archive_files set state = 'removed' where client_id = $1 and path = $2 and state = 'written'`,
       [old.clientId, old.path],
     );
     if (rowCount !== 1) return false;
-    if (!(await describeFiles(query, file.clientId, [file]))) throw new Error('an announced file is unknown');
+    await describeFiles(query, file.clientId, [file]);
     return true;
   });
 }
 
-async function describeFiles(query: Query, clientId: string, files: readonly ArchiveFile[]): Promise<boolean> {
+/** Until the end of the database transaction no process claims these files. False when one has done so. */
+async function lockAnnounced(query: Query, clientId: string, files: readonly ArchiveFile[]): Promise<boolean> {
   if (files.length === 0) return true;
   const { rowCount } = await query(
+    `select from tiba.archive_files
+      where client_id = $1 and path = any ($2::text[]) and state = 'announced' order by path for update`,
+    [clientId, files.map(({ path }) => path)],
+  );
+  return rowCount === files.length;
+}
+
+async function describeFiles(query: Query, clientId: string, files: readonly ArchiveFile[]): Promise<void> {
+  if (files.length === 0) return;
+  await query(
     `update tiba.archive_files f
         set state = 'written', transactions = k.transactions, bytes = k.bytes, sha256 = decode(k.sha256, 'hex')
        from unnest($2::text[], $3::int[], $4::bigint[], $5::text[]) as k (path, transactions, bytes, sha256)
@@ -170,10 +202,23 @@ async function describeFiles(query: Query, clientId: string, files: readonly Arc
       files.map(({ sha256 }) => sha256),
     ],
   );
-  return rowCount === files.length;
 }
 
-/** Files that were not completed, or that were replaced, up to 1,000 of them. */
+/**
+ * Claims files that were not completed, or that were replaced, up to 1,000 of them, so that they can be deleted: none
+ * of them can count from now on, even when the process that wrote it goes on.
+ */
+export async function claimRemovableArchiveFiles(database: Database): Promise<ArchiveFileKey[]> {
+  const rows = await database.query<{ client_id: string; path: string }>(
+    `update tiba.archive_files f set state = 'removed'
+       from (select client_id, path from tiba.archive_files
+              where state <> 'written' order by client_id, path limit 1000) k
+      where f.client_id = k.client_id and f.path = k.path and f.state <> 'written' returning f.client_id, f.path`,
+  );
+  return rows.map((row) => ({ clientId: row.client_id, path: row.path }));
+}
+
+/** Files that do not count: not completed yet, or replaced; up to 1,000 of them. */
 export async function listRemovableArchiveFiles(database: Database): Promise<ArchiveFileKey[]> {
   const rows = await database.query<{ client_id: string; path: string }>(
     `select client_id, path from tiba.archive_files where state <> 'written' order by client_id, path limit 1000`,
@@ -183,7 +228,7 @@ export async function listRemovableArchiveFiles(database: Database): Promise<Arc
 
 /** After the file was deleted. */
 export async function forgetArchiveFile(database: Database, { clientId, path }: ArchiveFileKey): Promise<void> {
-  await database.query(`delete from tiba.archive_files where client_id = $1 and path = $2 and state <> 'written'`, [
+  await database.query(`delete from tiba.archive_files where client_id = $1 and path = $2 and state = 'removed'`, [
     clientId,
     path,
   ]);
@@ -250,6 +295,15 @@ export async function holdRetention(
         set held_until = greatest(held_until, now() + $3 * interval '1 hour') where client_id = $1 and path = $2`,
     [clientId, path, hours],
   );
+}
+
+/** The retention goes on. Returns how many restored files held it. */
+export async function releaseRetention(database: Database): Promise<number> {
+  const rows = await database.query(
+    `update tiba.archive_files set held_until = null where held_until is not null and held_until > now()
+     returning client_id`,
+  );
+  return rows.length;
 }
 
 export async function isRetentionHeld(database: Database): Promise<boolean> {

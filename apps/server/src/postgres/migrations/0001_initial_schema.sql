@@ -13,6 +13,8 @@ create table tiba.installation (
   data_key_sealed bytea,
   -- The key that seals now. All live processes have it.
   secret_key_id text collate "C",
+  -- The archive's directory has it in a file: a disk that is not mounted is then noticed.
+  installation_id uuid not null default gen_random_uuid(),
   constraint installation_pkey primary key (single),
   constraint installation_has_one_row check (single),
   constraint installation_data_key_with_its_key check ((data_key_sealed is null) = (secret_key_id is null)),
@@ -894,7 +896,8 @@ create table tiba.archive_files (
   path text collate "C" not null,
   -- The first day of the month, in UTC, in which its transactions ended.
   month date not null,
-  -- announced: the file may be there in part. removed: the file may still be there. Neither counts.
+  -- announced: the file may be there in part. removed: the file may still be there, whole or in part. Neither counts,
+  -- and what is removed never counts again.
   state text not null default 'announced',
   transactions integer,
   bytes bigint,
@@ -905,9 +908,10 @@ create table tiba.archive_files (
   constraint archive_files_pkey primary key (client_id, path),
   constraint archive_files_client_id_fkey foreign key (client_id) references tiba.clients,
   constraint archive_files_state_known check (state in ('announced', 'written', 'removed')),
-  constraint archive_files_described_unless_announced
-    check ((state = 'announced') = (transactions is null) and (state = 'announced') = (bytes is null)
-           and (state = 'announced') = (sha256 is null))
+  constraint archive_files_described_when_written
+    check (case state when 'announced' then num_nonnulls(transactions, bytes, sha256) = 0
+                      when 'written' then num_nonnulls(transactions, bytes, sha256) = 3
+                      else num_nonnulls(transactions, bytes, sha256) in (0, 3) end)
 );
 create index archive_files_not_written on tiba.archive_files (client_id, path) where state <> 'written';
 create index archive_files_held_until on tiba.archive_files (held_until) where held_until is not null;

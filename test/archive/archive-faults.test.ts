@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { listDirectory } from '../../apps/server/src/archive/archive-directory.ts';
+import {
+  type ArchiveRun,
+  archiveTransactions,
+  removeUncounted,
+} from '../../apps/server/src/archive/archive-transactions.ts';
+import { restoreArchive } from '../../apps/server/src/archive/restore-archive.ts';
+import { verifyArchive } from '../../apps/server/src/archive/verify-archive.ts';
+import { listArchiveFiles } from '../../apps/server/src/postgres/archive-files.ts';
+import type { Database } from '../../apps/server/src/postgres/database.ts';
+import { addOwnClient, feedSuccesses, openSql } from '../callbacks/endpoints-harness.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { fail, HELD_LEASE } from './held-lease.ts';
+
+const DAY_MS = 86_400_000;
+
+let service: TestService;
+let sql: Awaited<ReturnType<typeof openSql>>;
+let directory: string;
+before(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'tiba-archive-'));
+  const settings = { messageDays: 0, callbackDays: 0, eventDays: 0, transactionDays: 0 };
+  service = await startTestService({ rails: [], settings });
+  sql = await openSql(service);
+});
+after(async () => {
+  await sql?.end();
+  await service?.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const verify = () => verifyArchive(service.app.database, directory, { clientId: null, month: null }, () => {});
+
+/** A client with this many transactions that can be archived. */
+async function addOldClient(count: number): Promise<string> {
+  const { clientId } = await addOwnClient(service);
+  await feedSuccesses(service, count, { client_id: clientId });
+  await sql(`update tiba.events set occurred_at = now() - interval '100 days' where client_id = $1`, [clientId]);
+  return clientId;
+}
+
+const run = (changes: Partial<ArchiveRun> = {}) =>
+  archiveTransactions({
+    database: service.app.database,
+    directory,
+    before: new Date(Date.now() - 60 * DAY_MS),
+    lease: HELD_LEASE,
+    signal: new AbortController().signal,
+    onClientError: fail,
+    ...changes,
+  });
+
+test('a file is never counted and deleted: not when its process hung while the next one cleaned up', async () => {
+  const { database } = service.app;
+  await run();
+  await addOldClient(3);
+  const listed = Promise.withResolvers<void>();
+  const completed = Promise.withResolvers<void>();
+  const cleaning: Promise<void>[] = [];
+  const cleaner: Database = {
+    ...database,
+    async query(text: string, values?: readonly unknown[], name?: string) {
+      const rows = await database.query(text, values, name);
+      listed.resolve();
+      await completed.promise;
+      return rows as never[];
+    },
+  };
+  const hung: Database = {
+    ...database,
+    async transaction(work, options) {
+      cleaning.push(removeUncounted(cleaner, directory));
+      await listed.promise;
+      const result = await database.transaction(work, options);
+      completed.resolve();
+      return result;
+    },
+  };
+  assert.equal((await run({ database: hung })).files, 0);
+  await Promise.all(cleaning);
+  assert.deepEqual((await verify()).faults, []);
+  assert.equal((await run()).transactions, 3);
+});
+
+test('files of a process that lost its lease do not count', async () => {
+  await run();
+  await addOldClient(2);
+  const before = await listDirectory(directory);
+  const lost = await run({ lease: { ...HELD_LEASE, isHeld: () => Promise.resolve(false) } });
+  assert.equal(lost.files, 0);
+  assert.deepEqual(await listDirectory(directory), before);
+  assert.equal((await run()).transactions, 2);
+});
+
+test('when the archive cannot even begin, the retention waits', async () => {
+  const clientId = await addOldClient(1);
+  await sql('update tiba.event_sequences set archived_up_to = null where client_id = $1', [clientId]);
+  await assert.rejects(run({ directory: path.join(directory, 'away') }), /does not exist/);
+  const position = 'select archived_up_to is not null as waits from tiba.event_sequences where client_id = $1';
+  assert.deepEqual(await sql(position, [clientId]), [{ waits: true }]);
+  assert.equal((await run()).transactions, 1);
+});
+
+test('a client that cannot be archived does not stop the others', async () => {
+  const { database } = service.app;
+  await run();
+  const [bad, good] = [await addOldClient(1), await addOldClient(2)].sort();
+  const broken: Database = {
+    ...database,
+    query(text: string, values?: readonly unknown[], name?: string) {
+      if (text.includes('from tiba.events where client_id') && values?.[0] === bad) throw new Error('damaged');
+      return database.query(text, values, name);
+    },
+  };
+  const failed: string[] = [];
+  const { failedClients } = await run({ database: broken, onClientError: (clientId) => failed.push(clientId) });
+  assert.deepEqual([failed, failedClients], [[bad], 1]);
+  const archived = await Array.fromAsync(listArchiveFiles(database, { clientId: good ?? '', month: null }));
+  assert.ok(archived.length > 0);
+  const sums = await readFile(path.join(directory, 'SHA256SUMS'), 'utf8');
+  assert.equal(sums.trimEnd().split('\n').length, (await listDirectory(directory)).length);
+  await run();
+});
+
+test('a restore stops when another process takes the lease', async () => {
+  const clientId = await addOldClient(1);
+  await run();
+  let holds = 0;
+  const lease = { ...HELD_LEASE, hold: () => Promise.resolve(++holds < 2) };
+  const restored = restoreArchive(
+    service.app.database,
+    directory,
+    { clientId, month: null },
+    { holdHours: 1, lease, onFile: () => {} },
+  );
+  await assert.rejects(restored, /another process archives/);
+});
