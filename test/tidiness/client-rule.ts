@@ -60,7 +60,7 @@ const EXEMPT: Readonly<Record<string, string>> = {
   'operator-proposals.ts deleteOldProposals': OLD,
   'operator-actions.ts verifyOperatorActions': OPERATOR,
   'personal-data.ts listTransactionsPaidTo': PERSON,
-  'personal-data.ts listTransactionsWithConflicts': PERSON,
+  'personal-data.ts CONFLICTS_SQL': PERSON,
   'personal-data.ts listValidationRowsOf': PERSON,
   'personal-data.ts eraseAccountHashes': PERSON,
   'range-replays.ts findRangeReplay': OPERATOR,

@@ -85,7 +85,7 @@ async function erase(
       is_dry_run: isDryRun,
     },
     text: [
-      `Transactions that ended before ${legalHold.ended_before} (TIBA_LEGAL_HOLD_DAYS=${days}) are not under the legal hold.`,
+      `The legal hold ends for what ended before ${legalHold.ended_before} (TIBA_LEGAL_HOLD_DAYS=${days}).`,
       describe(result, isDryRun),
     ].join('\n'),
   };
@@ -135,8 +135,8 @@ function readAccount(account: string): string {
 function requireLegalHold({ legalHoldDays }: Settings): number {
   if (legalHoldDays !== null) return legalHoldDays;
   throw new UsageError(
-    'TIBA_LEGAL_HOLD_DAYS is missing: set it to the days for which your law keeps transactions, such as 3650. What is ' +
-      'erased cannot be brought back',
+    'TIBA_LEGAL_HOLD_DAYS is missing: set it to the days for which your law keeps transactions, such as 3650. ' +
+      'What is erased cannot be brought back',
   );
 }
 

@@ -9,8 +9,8 @@ import type { TransactionKey } from '../postgres/transactions.ts';
 import { concerns, type Person } from './person.ts';
 
 /**
- * The transactions in the database that concern the person, with their histories, a page of one client at a time. A page
- * may be empty: a search that takes minutes renews its lease with each.
+ * The transactions in the database that concern the person, with their histories, a page of one client at a time. A
+ * page may be empty: a search that takes minutes renews its lease with each.
  */
 export async function* findHistories(database: Database, person: Person): AsyncGenerator<TransactionHistory[]> {
   const seen = new Set<string>();
