@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -103,6 +103,17 @@ test('when the archive cannot even begin, the retention waits', async () => {
   await assert.rejects(run({ directory: path.join(directory, 'away') }), /does not exist/);
   const position = 'select archived_up_to is not null as waits from tiba.event_sequences where client_id = $1';
   assert.deepEqual(await sql(position, [clientId]), [{ waits: true }]);
+  assert.equal((await run()).transactions, 1);
+});
+
+test('an empty directory, as of a disk that is not mounted, is no archive', async () => {
+  const mountPoint = await mkdtemp(path.join(tmpdir(), 'tiba-archive-'));
+  await addOldClient(1);
+  await assert.rejects(run({ directory: mountPoint }), /its disk may not be mounted/);
+  assert.deepEqual(await readdir(mountPoint), []);
+  await writeFile(path.join(mountPoint, 'TIBA_ARCHIVE'), '00000000-0000-0000-0000-000000000000');
+  await assert.rejects(run({ directory: mountPoint }), /another installation/);
+  await rm(mountPoint, { recursive: true });
   assert.equal((await run()).transactions, 1);
 });
 

@@ -36,6 +36,7 @@ const EXEMPT: Readonly<Record<string, string>> = {
   'archive-files.ts beginArchive': ARCHIVE,
   'archive-files.ts endArchive': ARCHIVE,
   'archive-files.ts hasArchive': ARCHIVE,
+  'archive-files.ts findArchiveOwner': ARCHIVE,
   'archive-files.ts countArchivedClients': ARCHIVE,
   'archive-files.ts listRemovableArchiveFiles': ARCHIVE,
   'archive-files.ts claimRemovableArchiveFiles': ARCHIVE,

@@ -85,7 +85,7 @@ function countLines(lines: AsyncIterable<string>): { lines: AsyncIterable<string
 }
 
 /** Without it, a power cut may take the file's name. */
-async function syncDirectory(directory: string): Promise<void> {
+export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   try {
     await handle.sync();

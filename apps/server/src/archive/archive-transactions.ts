@@ -17,7 +17,6 @@ import type { HeldLease } from '../postgres/leases.ts';
 import { readHistories } from '../postgres/transaction-histories.ts';
 import {
   hasChecksums,
-  isDirectory,
   nameArchiveFile,
   removeArchiveFile,
   removeChecksums,
@@ -25,6 +24,7 @@ import {
   writeChecksums,
 } from './archive-directory.ts';
 import { toArchiveLine } from './archive-line.ts';
+import { requireMarkedArchive } from './archive-marker.ts';
 
 export interface ArchiveRun {
   readonly database: Database;
@@ -67,9 +67,9 @@ export async function archiveTransactions(run: ArchiveRun): Promise<ArchiveResul
   const result = { transactions: 0, files: 0, failedClients: 0, isComplete: true };
   // Before everything that can fail: without it, the retention removes what no archive has.
   await beginArchive(database);
-  // A disk that is not mounted: files would fill the one below.
-  if (!(await isDirectory(directory))) throw new Error(`the directory of the archive does not exist: ${directory}`);
   if (!(await run.lease.hold())) return { ...result, isComplete: false };
+  // A disk that is not mounted: files would fill the one below.
+  await requireMarkedArchive(database, directory);
   await removeUncounted(database, directory);
   try {
     for await (const position of positionsToArchive(database, before)) {

@@ -1,4 +1,5 @@
 import { isDirectory } from '../archive/archive-directory.ts';
+import { requireArchive } from '../archive/archive-marker.ts';
 import { endOfArchive, withArchiveLease } from '../archive/archive-schedule.ts';
 import { archiveTransactions } from '../archive/archive-transactions.ts';
 import { restoreArchive } from '../archive/restore-archive.ts';
@@ -81,7 +82,7 @@ async function runArchive(
   settings: Settings,
   { print }: CommandContext,
 ): Promise<CommandResult> {
-  const directory = await requireExisting(settings);
+  const directory = await requireExisting(database, settings);
   const before = endOfArchive(await readDatabaseTime(database), settings.archiveDays);
   let written = 0;
   const onFiles = (range: readonly ArchiveFile[]): void => {
@@ -114,7 +115,7 @@ async function verify(
   settings: Settings,
   { print }: CommandContext,
 ): Promise<CommandResult> {
-  const directory = await requireExisting(settings);
+  const directory = await requireExisting(database, settings);
   const report = await verifyArchive(database, directory, readFilter(options), everyHundredth(print, 'files read'));
   const { files, transactions, faults, unknown } = report;
   if (faults.length > 0) {
@@ -142,7 +143,7 @@ async function restore(
   const filter = readFilter(options);
   if (filter.clientId === null && filter.month === null) throw new UsageError('name --client, --month, or both');
   const holdHours = readHours(options['hold-hours'] ?? HOLD_HOURS);
-  const directory = await requireExisting(settings);
+  const directory = await requireExisting(database, settings);
   const onFile = everyHundredth(print, 'files restored');
   if ((await listArchiveFiles(database, filter).next()).done === true) {
     throw new UsageError('the archive has no such files: list them with archive list');
@@ -219,10 +220,11 @@ export function requireDirectory({ archiveDirectory }: Settings): string {
 }
 
 /** An archive on a disk that is not mounted must not look empty. */
-async function requireExisting(settings: Settings): Promise<string> {
+async function requireExisting(database: Database, settings: Settings): Promise<string> {
   const directory = requireDirectory(settings);
-  if (await isDirectory(directory)) return directory;
-  throw new UsageError(`TIBA_ARCHIVE_DIRECTORY is no directory: ${directory}`);
+  if (!(await isDirectory(directory))) throw new UsageError(`TIBA_ARCHIVE_DIRECTORY is no directory: ${directory}`);
+  await requireArchive(database, directory);
+  return directory;
 }
 
 function readFilter({ client, month }: Options): ArchiveFilter {

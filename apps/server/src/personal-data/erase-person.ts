@@ -9,6 +9,7 @@ import {
   writeChecksums,
 } from '../archive/archive-directory.ts';
 import { parseArchiveLine, toArchiveLine } from '../archive/archive-line.ts';
+import { requireArchive } from '../archive/archive-marker.ts';
 import { removeUncounted } from '../archive/archive-transactions.ts';
 import { createEraser, ERASED } from '../domain/eraser.ts';
 import { keyOf } from '../domain/identifiers.ts';
@@ -181,6 +182,7 @@ async function eraseArchive(
   const { database, person, directory, holdBefore, isDryRun, print } = erasure;
   let [archivedTransactions, archiveFiles, read] = [0, 0, 0];
   if (directory === null) return { archivedTransactions, archiveFiles };
+  await requireArchive(database, directory);
   // What a process that was killed has not deleted may still name the person.
   if (!isDryRun) await removeUncounted(database, directory);
   const files = await Array.fromAsync(listArchiveFiles(database, { clientId: null, month: null }));

@@ -84,6 +84,17 @@ export async function hasArchive(database: Database): Promise<boolean> {
   return rows.length > 0;
 }
 
+/** The ID that marks the directory, and whether it must be marked already. Null before a service used the database. */
+export async function findArchiveOwner(
+  database: Database,
+): Promise<{ readonly installationId: string; readonly hasFiles: boolean } | null> {
+  const rows = await database.query<{ installation_id: string; has_files: boolean }>(
+    'select installation_id, exists (select from tiba.archive_files) as has_files from tiba.installation',
+  );
+  const [row] = rows;
+  return row === undefined ? null : { installationId: row.installation_id, hasFiles: row.has_files };
+}
+
 export interface ArchivedEvent {
   readonly sequence: number;
   readonly occurredAt: Date;
