@@ -119,7 +119,7 @@ test('every command has one document for --json and a text for people', async (t
   await runOfSnap(run, keyFile);
   assert.equal((await run('keys rotate'))['algorithm'], 'EdDSA');
   assert.deepEqual(await run('session list'), { sessions: [] });
-  assert.deepEqual(await run('session revoke', { person: 'siti' }), { revoked: 0 });
+  assert.deepEqual(await run('session revoke', { person: 'siti' }), { revoked: 0, outdated_proposals: [] });
   await database.query("insert into tiba.installation (environment) values ('sandbox')");
   assert.match(String((await run('session link', { role: 'viewer' }))['link']), /\/operator\/login\/link\?code=/);
   assert.equal((await run('restored'))['cancelled_validations'], 0);
