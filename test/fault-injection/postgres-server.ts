@@ -150,10 +150,13 @@ function childrenOf(pid: number): number[] {
   return existsSync(file) ? readFileSync(file, 'utf8').trim().split(' ').filter(Boolean).map(Number) : [];
 }
 
-/** True for a process that has ended, and where the system does not say it. */
+/**
+ * True for a process that has ended, and where the system does not say it. One that ends after the postmaster was
+ * stopped stays a zombie (Z) until the postmaster continues.
+ */
 function isStopped(pid: number): boolean {
   const file = `/proc/${pid}/stat`;
-  return !existsSync(file) || /\) T /.test(readFileSync(file, 'utf8'));
+  return !existsSync(file) || /\) [TZ] /.test(readFileSync(file, 'utf8'));
 }
 
 /** Starts the server as soon as the processes of a killed postmaster have ended. */
