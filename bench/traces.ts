@@ -10,7 +10,10 @@ import { startService } from './services.ts';
 import { checkStatusTarget } from './targets.ts';
 import { verifyCheckStatus } from './verify.ts';
 
-/** Compares check-status without traces, with 1 % of the requests traced, and with all (docs/benchmarks.md). */
+/**
+ * Compares check-status without traces, with 1 % of the requests traced, and with all (docs/benchmarks.md). A second
+ * process without traces shows by how much two equal processes differ: V8 compiles and places each one's code anew.
+ */
 export async function compareTraces(context: BenchContext, options: Options): Promise<Comparison> {
   const collector = await startHttpReceiver({ respond: respondWith(200, '{}') });
   context.closers.defer(collector.close);
@@ -23,6 +26,7 @@ export async function compareTraces(context: BenchContext, options: Options): Pr
   };
   const targets = {
     off: await start('no traces', null),
+    offAgain: await start('no traces, a second process', null),
     some: await start('1 % traced', 0.01),
     all: await start('all traced', 1),
   };
@@ -30,6 +34,11 @@ export async function compareTraces(context: BenchContext, options: Options): Pr
   return {
     rows: rowsOf(targets, measured),
     ratios: [
+      {
+        title: 'no traces, a second process / the first: CPU per request',
+        value: pairedRatio(measured.offAgain, measured.off, 'cpuUsPerRequest'),
+        budget: null,
+      },
       {
         title: '1 % traced / no traces: CPU per request',
         value: pairedRatio(measured.some, measured.off, 'cpuUsPerRequest'),
