@@ -648,6 +648,7 @@ CREATE INDEX transactions_rail_reference ON ONLY tiba.transactions USING btree (
 CREATE OR REPLACE FUNCTION tiba.append_operator_action()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   update tiba.operator_actions_end set last_sequence = new.sequence, last_hash = new.hash
@@ -656,7 +657,7 @@ begin
     raise exception 'a record of operators'' actions does not follow the last one'
       using errcode = 'insufficient_privilege';
   end if;
-  return new;
+  return null;
 end
 $function$;
 
@@ -673,6 +674,7 @@ $function$;
 CREATE OR REPLACE FUNCTION tiba.refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   raise exception 'records of operators'' actions are never changed or removed'
@@ -697,10 +699,14 @@ $function$;
 CREATE OR REPLACE FUNCTION tiba.refuse_direct_change()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
-  if tg_op = 'UPDATE' and pg_trigger_depth() > 1 then
-    return null;
+  if tg_op = 'UPDATE' and exists (
+    select from tiba.operator_actions a
+     where a.sequence = old.last_sequence + 1 and a.previous_hash = old.last_hash
+       and a.sequence = new.last_sequence and a.hash = new.last_hash) then
+    return new;
   end if;
   raise exception 'the end of the records of operators'' actions moves with a new record only'
     using errcode = 'insufficient_privilege';
@@ -711,9 +717,11 @@ CREATE TRIGGER clients_changed AFTER INSERT OR DELETE OR UPDATE ON tiba.clients 
 
 CREATE TRIGGER operator_actions_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON tiba.operator_actions FOR EACH STATEMENT EXECUTE FUNCTION tiba.refuse_change();
 
-CREATE TRIGGER operator_actions_at_the_end BEFORE INSERT ON tiba.operator_actions FOR EACH ROW EXECUTE FUNCTION tiba.append_operator_action();
+CREATE TRIGGER operator_actions_at_the_end AFTER INSERT ON tiba.operator_actions FOR EACH ROW EXECUTE FUNCTION tiba.append_operator_action();
 
-CREATE TRIGGER operator_actions_end_moves_with_records BEFORE DELETE OR UPDATE OR TRUNCATE ON tiba.operator_actions_end FOR EACH STATEMENT EXECUTE FUNCTION tiba.refuse_direct_change();
+CREATE TRIGGER operator_actions_end_moves_with_records BEFORE UPDATE ON tiba.operator_actions_end FOR EACH ROW EXECUTE FUNCTION tiba.refuse_direct_change();
+
+CREATE TRIGGER operator_actions_end_stays BEFORE DELETE OR TRUNCATE ON tiba.operator_actions_end FOR EACH STATEMENT EXECUTE FUNCTION tiba.refuse_direct_change();
 
 CREATE TRIGGER operator_proposals_unchanged BEFORE UPDATE ON tiba.operator_proposals FOR EACH ROW EXECUTE FUNCTION tiba.refuse_changed_proposal();
 

@@ -364,25 +364,3 @@ test('nothing changes or removes a record, and a change by force is noticed', as
     await owner.end();
   }
 });
-
-test('a role with the rights of docs/operating.md can add records only', async () => {
-  const owner = new pg.Client(service.database.connection);
-  await owner.connect();
-  try {
-    const role = `tiba_service_${process.pid}`;
-    await owner.query(`create role ${role}`);
-    try {
-      await owner.query(`grant usage on schema tiba to ${role};
-        grant select, insert, update, delete on all tables in schema tiba to ${role};
-        revoke update, delete, truncate on tiba.operator_actions from ${role};
-        set role ${role}`);
-      for (const statement of ['update tiba.operator_actions set reason = null', 'delete from tiba.operator_actions'])
-        await assert.rejects(owner.query(statement), /permission denied/);
-      await owner.query('select from tiba.operator_actions');
-    } finally {
-      await owner.query(`reset role; drop owned by ${role}; drop role ${role}`);
-    }
-  } finally {
-    await owner.end();
-  }
-});

@@ -608,7 +608,8 @@ create table tiba.operator_actions_end (
 insert into tiba.operator_actions_end (last_sequence, last_hash) values (0, '\x');
 
 -- The second guard: the first is that the service's role has no right to it (docs/operating.md).
-create function tiba.refuse_change() returns trigger language plpgsql as $$
+create function tiba.refuse_change() returns trigger language plpgsql
+  set search_path = pg_catalog, pg_temp as $$
 begin
   raise exception 'records of operators'' actions are never changed or removed'
     using errcode = 'insufficient_privilege';
@@ -617,8 +618,10 @@ $$;
 create trigger operator_actions_append_only before update or delete or truncate on tiba.operator_actions
   for each statement execute function tiba.refuse_change();
 
--- A record is inserted at the end of the chain and nowhere else, and the end moves with it.
-create function tiba.append_operator_action() returns trigger language plpgsql as $$
+-- A record is inserted at the end of the chain and nowhere else, and the end moves with it. After the insert, so that
+-- the guard of the end finds the record.
+create function tiba.append_operator_action() returns trigger language plpgsql
+  set search_path = pg_catalog, pg_temp as $$
 begin
   update tiba.operator_actions_end set last_sequence = new.sequence, last_hash = new.hash
    where last_sequence = new.sequence - 1 and last_hash = new.previous_hash;
@@ -626,29 +629,37 @@ begin
     raise exception 'a record of operators'' actions does not follow the last one'
       using errcode = 'insufficient_privilege';
   end if;
-  return new;
+  return null;
 end
 $$;
-create trigger operator_actions_at_the_end before insert on tiba.operator_actions
+create trigger operator_actions_at_the_end after insert on tiba.operator_actions
   for each row execute function tiba.append_operator_action();
 
--- Only that trigger moves the end: by itself the statement is not inside a trigger.
-create function tiba.refuse_direct_change() returns trigger language plpgsql as $$
+-- The end moves to a record that is there and follows the last one, so with a new record only. Whether the statement
+-- is inside a trigger says nothing: a role that may create temporary tables can have a trigger of its own.
+create function tiba.refuse_direct_change() returns trigger language plpgsql
+  set search_path = pg_catalog, pg_temp as $$
 begin
-  if tg_op = 'UPDATE' and pg_trigger_depth() > 1 then
-    return null;
+  if tg_op = 'UPDATE' and exists (
+    select from tiba.operator_actions a
+     where a.sequence = old.last_sequence + 1 and a.previous_hash = old.last_hash
+       and a.sequence = new.last_sequence and a.hash = new.last_hash) then
+    return new;
   end if;
   raise exception 'the end of the records of operators'' actions moves with a new record only'
     using errcode = 'insufficient_privilege';
 end
 $$;
-create trigger operator_actions_end_moves_with_records before update or delete or truncate
+create trigger operator_actions_end_moves_with_records before update
+  on tiba.operator_actions_end for each row execute function tiba.refuse_direct_change();
+create trigger operator_actions_end_stays before delete or truncate
   on tiba.operator_actions_end for each statement execute function tiba.refuse_direct_change();
 
 -- Also in sessions that turn triggers off.
 alter table tiba.operator_actions enable always trigger operator_actions_append_only;
 alter table tiba.operator_actions enable always trigger operator_actions_at_the_end;
 alter table tiba.operator_actions_end enable always trigger operator_actions_end_moves_with_records;
+alter table tiba.operator_actions_end enable always trigger operator_actions_end_stays;
 
 -- Sessions of people on the operator listener.
 create table tiba.operator_sessions (
