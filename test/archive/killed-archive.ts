@@ -2,9 +2,10 @@
 
 import pino from 'pino';
 import { archiveTransactions } from '../../apps/server/src/archive/archive-transactions.ts';
-import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { GENEROUS_TIMEOUTS } from '../support/database.ts';
 import { fail, HELD_LEASE } from './held-lease.ts';
+import { stepping } from './stepping-database.ts';
 
 /** The first message to the process. */
 export interface KilledArchive {
@@ -40,19 +41,3 @@ async function archive({ connectionString, directory, before, eventsMax, killAt 
   await database.close();
   process.disconnect?.();
 }
-
-const stepping = (database: Database, step: () => void): Database => ({
-  ...database,
-  async query(sql: string, values?: readonly unknown[], name?: string) {
-    step();
-    const rows = await database.query(sql, values, name);
-    step();
-    return rows as never[];
-  },
-  async transaction(work, options) {
-    step();
-    const result = await database.transaction(work, options);
-    step();
-    return result;
-  },
-});

@@ -151,7 +151,7 @@ export async function listDirectory(directory: string): Promise<string[]> {
     throw error;
   });
   return entries
-    .filter((entry) => entry.isFile() && (entry.name.endsWith(SUFFIX) || entry.name.endsWith(UNFINISHED)))
+    .filter((entry) => entry.isFile() && withoutUnfinished(entry.name).endsWith(SUFFIX))
     .map((entry) => path.relative(directory, path.join(entry.parentPath, entry.name)))
     .sort();
 }
@@ -173,7 +173,10 @@ export const removeChecksums = (directory: string): Promise<void> =>
 export const hasChecksums = async (directory: string): Promise<boolean> =>
   (await stat(path.join(directory, CHECKSUMS)).catch(() => null)) !== null;
 
-/** Writes what `sha256sum -c SHA256SUMS` reads, for those who have the files and no database. */
+/**
+ * Writes what `sha256sum -c SHA256SUMS` reads, for those who have the files and no database. Deletes what a killed
+ * process has written of it.
+ */
 export async function writeChecksums(directory: string, files: AsyncIterable<ArchiveFile>): Promise<void> {
   const target = path.join(directory, CHECKSUMS);
   const unfinished = `${target}-${randomBytes(NAME_BYTES).toString('hex')}${UNFINISHED}`;
@@ -181,6 +184,9 @@ export async function writeChecksums(directory: string, files: AsyncIterable<Arc
     for await (const { sha256, path: file } of files) yield `${sha256}  ${file}\n`;
   }
   await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+  for (const name of await readdir(directory)) {
+    if (name.startsWith(`${CHECKSUMS}-`)) await rm(path.join(directory, name), { force: true });
+  }
   await pipeline(Readable.from(lines()), createWriteStream(unfinished, { mode: FILE_MODE, flush: true }));
   await rename(unfinished, target);
   await syncDirectory(directory);

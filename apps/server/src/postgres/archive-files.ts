@@ -237,6 +237,15 @@ export async function listRemovableArchiveFiles(database: Database): Promise<Arc
   return rows.map((row) => ({ clientId: row.client_id, path: row.path }));
 }
 
+/** Whether the file counts. One that an erasure has replaced does not. */
+export async function countsInArchive(database: Database, { clientId, path }: ArchiveFileKey): Promise<boolean> {
+  const rows = await database.query(
+    `select from tiba.archive_files where client_id = $1 and path = $2 and state = 'written'`,
+    [clientId, path],
+  );
+  return rows.length > 0;
+}
+
 /** After the file was deleted. */
 export async function forgetArchiveFile(database: Database, { clientId, path }: ArchiveFileKey): Promise<void> {
   await database.query(`delete from tiba.archive_files where client_id = $1 and path = $2 and state = 'removed'`, [
