@@ -1,6 +1,7 @@
 import pg from 'pg';
+import { scanCallbacks } from '../../apps/server/src/postgres/callbacks-retention.ts';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
-import { deleteCallbackHistory, scanEvents } from '../../apps/server/src/postgres/events-retention.ts';
+import { scanEvents } from '../../apps/server/src/postgres/events-retention.ts';
 import { migrateJobs } from '../../apps/server/src/postgres/migrate.ts';
 import { deleteStatusMessages } from '../../apps/server/src/postgres/status-messages-retention.ts';
 import type { BenchContext } from '../bench-context.ts';
@@ -112,9 +113,9 @@ async function fill({ signal, logProgress }: BenchContext, database: Database, t
 async function deleteHistory(database: Database): Promise<void> {
   const later = new Date(Date.now() + 24 * 60 * 60 * 1_000);
   while ((await deleteStatusMessages(database, later, DELETE_BATCH)) > 0);
-  while ((await deleteCallbackHistory(database, later, DELETE_BATCH)) > 0);
-  const events = scanEvents(database, DELETE_BATCH);
-  while ((await events.deleteBatch(later)) > 0 || events.hasMore());
+  for (const scan of [scanCallbacks(database, DELETE_BATCH), scanEvents(database, DELETE_BATCH)]) {
+    while ((await scan.deleteBatch(later)) > 0 || scan.hasMore());
+  }
 }
 
 async function readWal(client: pg.Client): Promise<number> {

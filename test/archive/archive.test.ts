@@ -12,7 +12,8 @@ import { archiveTransactions } from '../../apps/server/src/archive/archive-trans
 import { restoreArchive } from '../../apps/server/src/archive/restore-archive.ts';
 import { verifyArchive } from '../../apps/server/src/archive/verify-archive.ts';
 import { isRetentionHeld, listArchiveFiles } from '../../apps/server/src/postgres/archive-files.ts';
-import { deleteCallbackHistory, scanEvents } from '../../apps/server/src/postgres/events-retention.ts';
+import { scanCallbacks } from '../../apps/server/src/postgres/callbacks-retention.ts';
+import { scanEvents } from '../../apps/server/src/postgres/events-retention.ts';
 import { deleteStatusMessages } from '../../apps/server/src/postgres/status-messages-retention.ts';
 import { readHistories, type TransactionHistory } from '../../apps/server/src/postgres/transaction-histories.ts';
 import { scanTransactions } from '../../apps/server/src/postgres/transactions-retention.ts';
@@ -145,11 +146,10 @@ async function deleteOld(): Promise<void> {
 
 async function deleteHistory(): Promise<void> {
   const { database } = service.app;
-  for (const deleteBatch of [deleteStatusMessages, deleteCallbackHistory]) {
-    while ((await deleteBatch(database, daysAgo(400), 1_000)) > 0);
+  while ((await deleteStatusMessages(database, daysAgo(400), 1_000)) > 0);
+  for (const scan of [scanCallbacks(database, 1_000), scanEvents(database, 1_000)]) {
+    while ((await scan.deleteBatch(daysAgo(400))) > 0 || scan.hasMore());
   }
-  const events = scanEvents(database, 1_000);
-  while ((await events.deleteBatch(daysAgo(400))) > 0 || events.hasMore());
 }
 
 const statusOf = async (client: TestClient, identifier: string): Promise<string> => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import { deleteCallbackHistory, findOldestEvent, scanEvents } from '../../apps/server/src/postgres/events-retention.ts';
+import { scanCallbacks } from '../../apps/server/src/postgres/callbacks-retention.ts';
+import { findOldestEvent, scanEvents } from '../../apps/server/src/postgres/events-retention.ts';
 import { createLease } from '../../apps/server/src/postgres/leases.ts';
 import type { RetentionScan } from '../../apps/server/src/postgres/retention-scan.ts';
 import { deleteStatusMessages } from '../../apps/server/src/postgres/status-messages-retention.ts';
@@ -209,8 +210,7 @@ test('deliveries and attempts go before their events', async () => {
   await feedEvents(client, 1);
   await eventually('the last is delivered', async () => (await delivered()) === 4);
   await receiver.close();
-  const { database } = service.app;
-  assert.deepEqual(await batches(() => deleteCallbackHistory(database, daysAgo(90), 2)), [2, 1]);
+  assert.deepEqual(await scanBatches(scanCallbacks(service.app.database, 2)), [2, 1]);
   assert.equal(await delivered(), 1);
   assert.deepEqual(await sequences(client), [1, 2, 3, 4]);
 });
@@ -261,6 +261,41 @@ test('what must stay is examined once in an hour, and not in each batch', async 
   assert.deepEqual(await scanBatches(events), [2]);
   assert.deepEqual(await scanBatches(transactions), [2]);
   assert.deepEqual(await sequences(client), [3, 4, 5, 8]);
+  await sql('delete from tiba.callback_outbox where endpoint_id = $1', [endpointId]);
+});
+
+/** Regression: each batch looked at the open deliveries again. */
+test('attempts of open deliveries are examined once in an hour, and not in each batch', async () => {
+  const client = await addOwnClient(service);
+  const { endpointId } = await register(service, { kinds: ['disbursement.overdue'] }, client.token);
+  await feedEvents(client, 6);
+  await age(client);
+  await feedEvents(client, 1);
+  // Two attempts of each event. The first four deliveries are open.
+  await sql(
+    `insert into tiba.callback_attempts (client_id, endpoint_id, sequence, attempt, started_at, duration_ms)
+     select client_id, $2, sequence, attempt, occurred_at, 1
+       from tiba.events cross join generate_series(1, 2) as attempt where client_id = $1`,
+    [client.clientId, endpointId],
+  );
+  await sql(
+    `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
+     select $1, $2, sequence, '2099-01-01' from generate_series(1, 4) as sequence`,
+    [client.clientId, endpointId],
+  );
+  const left = async (): Promise<unknown[]> =>
+    (await sql('select sequence::int from tiba.callback_attempts where endpoint_id = $1 order by 1', [endpointId])).map(
+      ({ sequence }) => sequence,
+    );
+  let nowMs = 0;
+  const scan = scanCallbacks(service.app.database, 3, () => nowMs);
+  assert.deepEqual(await scanBatches(scan), [1, 3]);
+  assert.deepEqual(await left(), [1, 1, 2, 2, 3, 3, 4, 4, 7, 7]);
+  await sql('delete from tiba.callback_outbox where endpoint_id = $1 and sequence < 3', [endpointId]);
+  assert.deepEqual(await scanBatches(scan), []);
+  nowMs += 60 * 60 * 1_000;
+  assert.deepEqual(await scanBatches(scan), [3, 1]);
+  assert.deepEqual(await left(), [3, 3, 4, 4, 7, 7]);
   await sql('delete from tiba.callback_outbox where endpoint_id = $1', [endpointId]);
 });
 

@@ -8,6 +8,7 @@ import { type Repository, type Rule, SERVER, select, textOf } from './repository
 
 const FOLDER = `${SERVER}postgres/`;
 const SCHEMA = 'schema.sql';
+const MIGRATIONS = `${FOLDER}migrations/`;
 
 const OPERATOR = 'the operator reads over all clients';
 const OLD = 'deletes what is old of all clients, each through an index that client_id leads';
@@ -17,8 +18,8 @@ const RESTORE = 'marks all clients after a backup was restored';
 const ARCHIVE = 'the archive goes over all clients';
 const PERSON = 'a person is paid by several clients';
 const PEOPLE = 'a proposal belongs to the operator; its client_id only says whom it is about';
+const FINDING = 'a finding belongs to a process; its client_id only says whose inquiries fail';
 const BUILT = 'its conditions are built; they name the client';
-const EVERY = 'each row of a batch is tied to the client of its own event';
 
 /** Statements that read or write rows of all clients: the file, the function or constant that has it, and why. */
 const EXEMPT: Readonly<Record<string, string>> = {
@@ -43,16 +44,16 @@ const EXEMPT: Readonly<Record<string, string>> = {
   'archive-files.ts releaseRetention': ARCHIVE,
   'archive-files.ts isRetentionHeld': ARCHIVE,
   'backlog.ts readBacklog': OPERATOR,
-  'bank-findings.ts listBankFindings': 'a finding belongs to a process; its client_id only says whose inquiries fail',
+  'bank-findings.ts STORE_SQL': FINDING,
+  'bank-findings.ts listBankFindings': FINDING,
   'callback-deliveries.ts FIND_DUE_SQL': CLAIM,
   'callback-endpoints.ts listUnhealthyEndpoints': OPERATOR,
   'callback-outbox-list.ts listUndelivered': OPERATOR,
+  'callbacks-retention.ts findOldestAttempt': OLD,
   'clients.ts SELECT': CACHE,
   'clients.ts findClientsWithScope': 'a notice about a bank goes to all clients',
-  'events-retention.ts findOldestAttempt': OLD,
   'events-retention.ts GROWN_SQL': OLD,
   'events-retention.ts findOldestEvent': OLD,
-  'events.ts INSERT_SQL': EVERY,
   'events.ts listEvents': 'its client_id = $1 has no alias',
   'operator-proposals.ts findProposal': PEOPLE,
   'operator-proposals.ts lockProposal': PEOPLE,
@@ -77,6 +78,7 @@ const EXEMPT: Readonly<Record<string, string>> = {
   'status-inquiry-claims.ts findRailsWithDueInquiries': CLAIM,
   'status-inquiry-claims.ts claimDueStatusInquiries': CLAIM,
   'status-inquiry-claims.ts postponeDueStatusInquiries': CLAIM,
+  'status-messages-retention.ts deleteStatusMessages': OLD,
   'status-messages-retention.ts findOldestStatusMessage': OLD,
   'transaction-search.ts sourceOf': OPERATOR,
   'transactions-retention.ts findOldestTransaction': OLD,
@@ -84,7 +86,7 @@ const EXEMPT: Readonly<Record<string, string>> = {
   'transactions.ts listOverdue': OPERATOR,
 };
 
-/** A reference to a table of clients, and the name by which the statement means it. */
+/** A reference to a table of clients. */
 interface Reference {
   readonly table: string;
   /** '' where it has no alias. */
@@ -97,7 +99,7 @@ interface Statement {
   readonly sql: string;
 }
 
-/** The tables with a column client_id, from the generated schema. */
+/** The tables and views with a column client_id. */
 function clientTables(repository: Repository): Set<string> {
   const tables = [...textOf(repository, SCHEMA).matchAll(/create table tiba\.(\w+) \(([^;]*)\);/g)];
   const owned = tables
@@ -105,6 +107,10 @@ function clientTables(repository: Repository): Set<string> {
     .map(([, name = '']) => name);
   const partitions = [...textOf(repository, SCHEMA).matchAll(/create table tiba\.(\w+) partition of tiba\.(\w+)/g)];
   for (const [, name = '', whole = ''] of partitions) if (owned.includes(whole)) owned.push(name);
+  for (const file of select(repository, [MIGRATIONS], ['.sql'])) {
+    const views = textOf(repository, file).matchAll(/create view tiba\.(\w+) as\s+select (?:\w+\.)?client_id/g);
+    owned.push(...Array.from(views, ([, name = '']) => name));
+  }
   if (owned.length < 10) throw new Error('the rule does not see the tables of clients');
   return new Set(owned);
 }
@@ -151,25 +157,68 @@ function referencesOf(sql: string, tables: ReadonlySet<string>): Reference[] {
   });
 }
 
-/** Pairs of names whose client_id is compared: an alias, or anything else. */
+const nameOf = ({ alias, table }: Reference): string => (alias === '' ? table : alias);
+
+/** Two names of a statement whose client_id is the same. */
+type Pair = readonly [string, string];
+
+/** An alias, and what its client_id is compared with. */
 const EQUALITY =
   /(?:\b(\w+)\.)?\bclient_id(?: collate "C")?\s*=\s*(?:any\s*\()?\s*(?:(\w+)\.client_id|(\$\d+|\w+\.\w+))?/gi;
-const TUPLE = /\((?:\w+\.)?client_id,[^()]*\)\s*(?:=|in)\s*/i;
+const TUPLE = /\((?:(\w+)\.)?client_id,[^()]*\)\s*(?:=|in)\s*/gi;
+
+const FROM_ITEM = new RegExp(
+  String.raw`\b(?:from|join)\s+(?:lateral\s+)?(?:(?:tiba\.)?(\w+)(?:\s+(?:as\s+)?(?!(?:${KEYWORDS})\b)([a-z]\w*))?|\()`,
+  'gi',
+);
+const USING = /\)?\s*\w*\s+using \([\w,\s]*\bclient_id\b[\w,\s]*\)/gi;
+
+/** `one join other using (client_id)`: the two items before it, at the same depth of parentheses. '' for a subquery. */
+function joinedByUsing(sql: string): Pair[] {
+  const found = [...sql.matchAll(FROM_ITEM), ...sql.matchAll(USING)].sort((one, other) => one.index - other.index);
+  const items: string[][] = [];
+  const pairs: Pair[] = [];
+  let [depth, position] = [0, 0];
+  for (const match of found) {
+    const between = sql.slice(position, match.index);
+    depth += between.split('(').length - between.split(')').length;
+    position = match.index;
+    const [text, name = '', alias = name] = match;
+    if (/^(?:from|join)/i.test(text)) {
+      items[depth] = [...(items[depth] ?? []), alias];
+      continue;
+    }
+    const [one, other] = items[text.startsWith(')') ? depth - 1 : depth]?.slice(-2) ?? [];
+    if (one !== undefined && other !== undefined) pairs.push([one, other]);
+  }
+  return pairs;
+}
 
 /** The references that are tied to no client. */
 function untied(sql: string, tables: ReadonlySet<string>): Reference[] {
   const references = referencesOf(sql, tables);
-  const aliases = new Set(references.map(({ alias }) => alias));
+  const names = new Set(references.map(nameOf));
+  const unnamed = references.filter(({ alias }) => alias === '').map(nameOf);
   const tied = new Set<string>();
-  const pairs: (readonly [string, string])[] = [];
-  for (const [, one = '', other] of sql.matchAll(EQUALITY)) {
-    if (other === undefined || !aliases.has(other)) tied.add(one);
-    if (other !== undefined && !aliases.has(one)) tied.add(other);
-    if (other !== undefined) pairs.push([one, other]);
+  const pairs = joinedByUsing(sql);
+  /** How often client_id stands without a name and could be that of several tables. */
+  let unclear = 0;
+  for (const [, alias, other] of [...sql.matchAll(EQUALITY), ...sql.matchAll(TUPLE)]) {
+    // What an insert stores instead.
+    if (other === 'excluded') continue;
+    const name = alias ?? (unnamed.length === 1 ? unnamed[0] : undefined);
+    if (name === undefined) unclear += 1;
+    else if (other === undefined) tied.add(name);
+    else pairs.push([name, other]);
   }
-  const isJoined = /\b(?:using|join)\b[^;]*\busing \(client_id\b|\busing \(client_id\b/i.test(sql) || TUPLE.test(sql);
-  // A client_id without an alias is that of the only table.
-  if (tied.has('') && aliases.size === 1) return [];
+  // What is no table of clients is a part of the statement, whose own tables are looked at where it is made.
+  for (const [one, other] of pairs) {
+    if (!names.has(one)) tied.add(other);
+    if (!names.has(other)) tied.add(one);
+  }
+  // Each client_id without a name counts for one table.
+  if (unclear >= unnamed.length) for (const table of unnamed) tied.add(table);
+  if (names.size === 1 && unclear >= references.length) for (const name of names) tied.add(name);
   for (let count = -1; count !== tied.size; ) {
     count = tied.size;
     for (const [one, other] of pairs) {
@@ -177,7 +226,7 @@ function untied(sql: string, tables: ReadonlySet<string>): Reference[] {
       else if (tied.has(other)) tied.add(one);
     }
   }
-  return isJoined && tied.size > 0 ? [] : references.filter(({ alias, table }) => !tied.has(alias) && !tied.has(table));
+  return references.filter((reference) => !tied.has(nameOf(reference)));
 }
 
 export const statementsNameTheirClient: Rule = {
@@ -209,6 +258,16 @@ export const statementsNameTheirClient: Rule = {
     {
       [`${FOLDER}planted.ts`]:
         'const END = `delete from tiba.events v using tiba.clients c where v.client_id = c.client_id`;\n',
+    },
+    {
+      [`${FOLDER}planted.ts`]:
+        'const FIND = `select v.kind from tiba.events v\n  join tiba.transactions t on t.transaction_id = v.subject_id\n' +
+        '  join tiba.clients c using (client_id)\n where c.client_id = $1`;\n',
+    },
+    {
+      [`${FOLDER}planted.ts`]:
+        'const COUNT = `with own as (select status from tiba.transactions where client_id = $1)\n' +
+        'select count(*) from own, tiba.events`;\n',
     },
   ],
 };

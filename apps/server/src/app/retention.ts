@@ -1,6 +1,7 @@
 import { isRetentionHeld } from '../postgres/archive-files.ts';
+import { findOldestAttempt, scanCallbacks } from '../postgres/callbacks-retention.ts';
 import type { Database } from '../postgres/database.ts';
-import { deleteCallbackHistory, findOldestAttempt, findOldestEvent, scanEvents } from '../postgres/events-retention.ts';
+import { findOldestEvent, scanEvents } from '../postgres/events-retention.ts';
 import { type RetentionOptions, startRetention } from '../postgres/retention.ts';
 import { deleteStatusMessages, findOldestStatusMessage } from '../postgres/status-messages-retention.ts';
 import { findOldestTransaction, scanTransactions } from '../postgres/transactions-retention.ts';
@@ -63,7 +64,7 @@ export function openTransactionRetention(context: AppContext, database: Database
     database,
     records: 'callbacks',
     days: callbackDays,
-    ...unlessHeld({ deleteBatch: (before) => deleteCallbackHistory(database, before, BATCH) }),
+    ...unlessHeld(scanCallbacks(database, BATCH)),
     findOldest: () => findOldestAttempt(database),
   });
   openRetention(context, {

@@ -1,0 +1,133 @@
+import { keyOf } from '../domain/identifiers.ts';
+import type { Database } from './database.ts';
+import { createRetentionScan, type RetentionScan, type ScannedBatch } from './retention-scan.ts';
+
+/** An attempt of a callback. */
+interface Position {
+  readonly clientId: string;
+  readonly endpointId: string;
+  readonly sequence: string;
+  readonly attempt: number;
+}
+
+/**
+ * Deletes attempts of callbacks about events from before then, at most `limit` in a batch, and as many deliveries of
+ * such events that were given up. Attempts of a delivery that was replayed since, and those of open deliveries, stay.
+ */
+export const scanCallbacks = (database: Database, limit: number, nowMs?: () => number): RetentionScan =>
+  createRetentionScan<Position>(async (before, positions) => {
+    const attempts = await deleteAttempts(database, { before, limit, positions });
+    const deliveries = await database.query(EXHAUSTED_SQL, [before, limit]);
+    return {
+      deleted: attempts.deleted + deliveries.length,
+      hasMore: attempts.hasMore || deliveries.length === limit,
+    };
+  }, nowMs);
+
+interface Batch {
+  readonly before: Date;
+  readonly limit: number;
+  /** By client and endpoint. */
+  readonly positions: Map<string, Position>;
+}
+
+async function deleteAttempts(database: Database, { before, limit, positions }: Batch): Promise<ScannedBatch> {
+  const known = [...positions.values()];
+  const endpoints = await database.query<ScannedEndpoint>(ATTEMPTS_SQL, [
+    before,
+    limit,
+    known.map(({ clientId }) => clientId),
+    known.map(({ endpointId }) => endpointId),
+    known.map(({ sequence }) => sequence),
+    known.map(({ attempt }) => attempt),
+  ]);
+  let deleted = 0;
+  let examined = 0;
+  for (const each of endpoints) {
+    deleted += each.deleted;
+    examined += each.examined;
+    const { client_id: clientId, endpoint_id: endpointId, sequence, attempt } = each;
+    const key = keyOf(clientId, endpointId);
+    if (each.deleted === each.examined && !positions.has(key)) continue;
+    positions.set(key, { clientId, endpointId, sequence, attempt });
+  }
+  return { deleted, hasMore: examined === limit };
+}
+
+interface ScannedEndpoint extends Record<string, unknown> {
+  readonly client_id: string;
+  readonly endpoint_id: string;
+  readonly examined: number;
+  readonly deleted: number;
+  readonly sequence: string;
+  readonly attempt: number;
+}
+
+/** SQL: the last event of the client `s` from before $1 that the archive has, where there is an archive, as `last`. */
+const LAST_BEFORE = `
+ cross join lateral (
+   select least(v.sequence, (select q.archived_up_to from tiba.event_sequences q where q.client_id = s.client_id))
+            as sequence
+     from tiba.events v
+    where v.client_id = s.client_id and v.occurred_at < $1
+    order by v.occurred_at desc, v.sequence desc limit 1) last`;
+
+const ATTEMPTS_SQL = `
+with positions as materialized (
+  select * from unnest($3::text[], $4::text[], $5::bigint[], $6::int[])
+    as p (client_id, endpoint_id, sequence, attempt)
+), examined as materialized (
+  select a.* from tiba.callback_endpoints s ${LAST_BEFORE}
+    left join positions p on p.client_id collate "C" = s.client_id and p.endpoint_id collate "C" = s.endpoint_id
+   cross join lateral (
+     select a.client_id, a.endpoint_id, a.sequence, a.attempt,
+            a.started_at < $1
+            and not exists (select from tiba.callback_outbox o
+                             where o.client_id = a.client_id and o.endpoint_id = a.endpoint_id
+                               and o.sequence = a.sequence and (o.state = 'pending' or o.ended_at >= $1)) as goes
+       from tiba.callback_attempts a
+      where a.client_id = s.client_id and a.endpoint_id = s.endpoint_id and a.sequence <= last.sequence
+        and (a.sequence, a.attempt) > (coalesce(p.sequence, 0), coalesce(p.attempt, 0))
+      order by a.sequence, a.attempt limit $2) a
+   limit $2
+), deleted as (
+  delete from tiba.callback_attempts a using examined e
+   where e.goes and a.client_id = e.client_id and a.endpoint_id = e.endpoint_id and a.sequence = e.sequence
+     and a.attempt = e.attempt
+  returning a.client_id, a.endpoint_id
+)
+select e.client_id, e.endpoint_id, count(*)::int as examined,
+       (select count(*) from deleted d
+         where d.client_id = e.client_id and d.endpoint_id = e.endpoint_id)::int as deleted,
+       max(e.sequence)::text as sequence,
+       (array_agg(e.attempt order by e.sequence desc, e.attempt desc))[1] as attempt
+  from examined e
+ group by e.client_id, e.endpoint_id`;
+
+const EXHAUSTED_SQL = `
+with exhausted as materialized (
+  select o.* from tiba.callback_endpoints s ${LAST_BEFORE}
+   cross join lateral (
+     select o.client_id, o.endpoint_id, o.sequence from tiba.callback_outbox o
+      where o.client_id = s.client_id and o.endpoint_id = s.endpoint_id and o.sequence <= last.sequence
+        and o.state = 'exhausted' and o.ended_at < $1
+      order by o.sequence limit $2
+        for update skip locked) o
+   limit $2
+)
+delete from tiba.callback_outbox o using exhausted i
+ where o.client_id = i.client_id and o.endpoint_id = i.endpoint_id and o.sequence = i.sequence
+   and o.state = 'exhausted'
+returning o.sequence`;
+
+/** When the oldest attempt was made, nearly: of each endpoint the one for its first event counts. */
+export async function findOldestAttempt(database: Database): Promise<Date | null> {
+  const [row] = await database.query<{ oldest: Date | null }>(
+    `select min(first.started_at) as oldest from tiba.callback_endpoints e
+      cross join lateral (
+        select a.started_at from tiba.callback_attempts a
+         where a.client_id = e.client_id and a.endpoint_id = e.endpoint_id
+         order by a.sequence, a.attempt limit 1) first`,
+  );
+  return row?.oldest ?? null;
+}
