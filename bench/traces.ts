@@ -1,4 +1,6 @@
-import { respondWith, startHttpReceiver } from '../test/support/http-receiver.ts';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { BenchContext } from './bench-context.ts';
 import type { Comparison } from './compare.ts';
 import { makeDatabase } from './database/databases.ts';
@@ -15,11 +17,10 @@ import { verifyCheckStatus } from './verify.ts';
  * process without traces shows by how much two equal processes differ: V8 compiles and places each one's code anew.
  */
 export async function compareTraces(context: BenchContext, options: Options): Promise<Comparison> {
-  const collector = await startHttpReceiver({ respond: respondWith(200, '{}') });
-  context.closers.defer(collector.close);
+  const collector = await startCollector(context);
   const database = await makeDatabase(context, 'bench_small', options.smallRows);
   const start = async (name: string, sampled: number | null): Promise<Target> => {
-    const traces = sampled === null ? null : { url: collector.url, sampled };
+    const traces = sampled === null ? null : { url: collector, sampled };
     const service = await startService(context, { name, database, traces });
     await verifyCheckStatus(context, service, database);
     return checkStatusTarget(service, database, name);
@@ -51,4 +52,17 @@ export async function compareTraces(context: BenchContext, options: Options): Pr
       },
     ],
   };
+}
+
+/** Forgets the spans at once: it shares a core with PostgreSQL and the load. Resolves with its URL. */
+async function startCollector({ closers }: BenchContext): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume().once('end', () => response.end('{}'));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  closers.defer(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

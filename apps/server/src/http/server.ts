@@ -33,7 +33,7 @@ import {
   rejectCutOff,
   sendContinue,
 } from './request-checks.ts';
-import { traceRequests } from './request-tracing.ts';
+import { createRequestTracing } from './request-tracing.ts';
 import { watchHandshakes } from './tls/handshakes.ts';
 import type { TlsIdentity } from './tls/identity.ts';
 
@@ -79,7 +79,7 @@ export interface ListenerOptions {
   readonly load: Pick<LoadMonitor, 'isOverloaded'>;
   /** True from SIGTERM on: answers then close their connections, so that clients reach another process. */
   readonly isStopping: () => boolean;
-  /** Null while tracing is off: requests then cost nothing more. */
+  /** Null while tracing is off: requests then cost two comparisons. */
   readonly tracing?: Tracing | null;
   /** Whether the trace context of requests is from a party of the operator; on the operator listener it always is. */
   readonly trustTraceparent?: boolean;
@@ -175,8 +175,6 @@ export function createServer(options: ListenerOptions): FastifyInstance {
   addAnswerHeaders(app, options);
   const { allowedOrigins = [] } = options;
   if (allowedOrigins.length > 0) admitOrigins(app, new Set(allowedOrigins));
-  // Before the other hooks, whose log line has the IDs of the trace.
-  if (options.tracing) traceRequests(app, options.tracing, options);
   addHooks(app, options, (socket, response) => {
     latestResponses.set(socket, response);
     if (response.socket === null) pipelining.queue(socket, response);
@@ -272,11 +270,15 @@ function fastifyOptions({ name, trustedProxies, slowPeers, rewritePath = (path) 
 
 function addHooks(
   app: FastifyInstance,
-  { name, accessLog, metrics, load, isStopping }: ListenerOptions,
+  options: ListenerOptions,
   onResponse: (socket: Socket, response: http.ServerResponse) => void,
 ) {
+  const { name, accessLog, metrics, load, isStopping } = options;
+  const tracing = createRequestTracing(app, options);
+
   app.addHook('onRequest', (request, reply, done) => {
     request.startedMs = performance.now();
+    if (tracing !== null) tracing.begin(request);
     reply.header('x-request-id', request.id);
     onResponse(request.raw.socket, reply.raw);
     // Node stops reading the connection after such a request.
@@ -307,6 +309,8 @@ function addHooks(
     if (isStopping()) reply.header('connection', 'close');
     const { route } = request;
     const durationMs = performance.now() - request.startedMs;
+    // Before the log line, which has the IDs of the trace.
+    if (tracing !== null) tracing.end(request, reply.statusCode);
     metrics.requests.record(route, reply.statusCode, durationMs, request.span);
     if (request.errorCode !== null) countRefusal(metrics, request.errorCode, request.caller);
     accessLog({
