@@ -55,7 +55,8 @@ const UPDATES = [
 
 async function startService(): Promise<void> {
   receiver = await startHttpReceiver({ respond: (response) => void response.writeHead(500).end() });
-  service = await startTestService({ rails: [bank], settings: { fourEyes: ['limits'] } });
+  const consoleLogUrl = 'https://logs.example.com/?q={transaction_id}&client={client_id}';
+  service = await startTestService({ rails: [bank], settings: { fourEyes: ['limits'], consoleLogUrl } });
   const { token } = await service.addClient('monitor', ['operator:read']);
   await register(service, { url: `${receiver.url}/callbacks` });
   const { status, text } = await service.feed(UPDATES);
@@ -94,6 +95,8 @@ suite('the console', { skip }, () => {
     await page.getByRole('heading', { name: LOST.id, level: 1 }).waitFor();
     await page.getByText('at 10:02 WIB, was accepted by the bank, was asked about at the bank').waitFor();
     await page.getByText(/last .* WIB, and has been overdue since .* WIB/).waitFor();
+    const logs = await page.getByRole('link', { name: 'Logs' }).getAttribute('href');
+    assert.equal(logs, `https://logs.example.com/?q=${LOST.id}&client=alpha`);
     await page.getByRole('img', { name: /Drawn over time/ }).waitFor();
 
     await page.getByRole('button', { name: 'Show account number and name' }).click();
@@ -130,8 +133,14 @@ suite('the console', { skip }, () => {
 
   test('a viewer sees no action and no whole account number, and the service refuses both', async () => {
     const { page, problems } = await openPage(browser, service, 'viewer');
+    // As the service in its staging form says it (test/docs/production-guide.test.ts).
+    await page.route('**/operator/v1/console', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, body: (await response.text()).replace('"sandbox"', '"staging"') });
+    });
     await page.goto(`/console/transactions/${LOST.id}`);
     await page.getByText(LOST.masked).waitFor();
+    await page.locator('header').getByText('Staging', { exact: true }).waitFor();
     assert.equal(await page.getByRole('button', { name: /Ask the bank|Show account|Send again|End/ }).count(), 0);
     assert.equal(await page.getByRole('link', { name: 'Audit' }).count(), 0);
     const refused = await page.evaluate<{ message: string }>(

@@ -51,7 +51,7 @@ suite('the rehearsal of the production guide', { skip: missing }, () => {
     here = (commands) =>
       commands
         .replace(/^export ADMIN_URL=.*$/m, `export ADMIN_URL='postgresql://tiba@/postgres?${address}'`)
-        .replaceAll('@127.0.0.1:5432/tiba_staging', `@localhost/tiba_staging?${address}`)
+        .replaceAll(/@127\.0\.0\.1:5432\/(tiba\w*)/g, `@localhost/$1?${address}`)
         .replaceAll(/\b(?:8080|8081|8090|9443)\b/g, (port) => ports.get(port) ?? port);
     blocks = blocksOf(rehearsal).map(({ commands, runsOn }) => ({ commands: here(commands), runsOn }));
     urlOf = (role) => readFile(path.join(directory, 'tiba-staging', `${role}-url`), 'utf8');
@@ -151,6 +151,9 @@ suite('the rehearsal of the production guide', { skip: missing }, () => {
     await terminal.paste('secret_of ops > ~/ops-secret\n');
     const [start = '', ...sections] = blocksOf(incidents).map(({ commands }) => here(commands));
     assert.match(await terminal.paste(start), /"status":"ok"/);
+    // The mark of the console.
+    const settings = await terminal.paste('curl -s -H "$OPS" "$OPERATOR"/operator/v1/console\n');
+    assert.match(settings, /"environment":"staging"/);
     // The list of processes shows arguments: `psql` has the address without the password.
     const [address, password] = (await terminal.paste('printf "%s " "$DATABASE" "$PGPASSWORD"\n')).trim().split(' ');
     const { password: given } = new URL((await urlOf('database')).replace('@localhost/', '@localhost:1/'));
@@ -177,26 +180,34 @@ suite('the rehearsal of the production guide', { skip: missing }, () => {
     assert.ok((await readdir(folder)).length > 10);
   });
 
-  test('production gets a database and new passwords on the server of the rehearsal, whose data stay', async () => {
-    const roles = blocksOf(production).find(({ commands }) => commands.includes('roles.sql')) ?? assert.fail();
-    // The test's server has a database tiba of its own.
-    await terminal.paste(roles.commands.replace('database=tiba ', 'database=tiba_production '));
-    const logIn = async (role: 'owner' | 'service', folder: string, database: string): Promise<pg.Client> => {
-      const url = (await urlOf(role === 'owner' ? 'owner' : 'database')).replace('/tiba_staging', `/${database}`);
-      const password = await readFile(path.join(directory, folder, `${role}-password`), 'utf8');
-      const client = new pg.Client({ connectionString: url.replace(/:[^:@]+@/, `:${password.trim()}@`) });
+  test('production gets a database, its schema and new passwords on the server of the rehearsal, whose data stay', async () => {
+    const { commands } =
+      blocksOf(production).find((block) => block.commands.includes('roles.sql')) ??
+      assert.fail('no block has roles.sql');
+    const fresh = openTerminal(environment, directory);
+    try {
+      await fresh.paste(here('export ADMIN_URL=\n'));
+      // The test's server has a database tiba of its own.
+      const others = here(commands).replace('database=tiba ', 'database=tiba_production ');
+      const printed = await fresh.paste(others.replaceAll('/tiba?', '/tiba_production?'));
+      assert.match(printed, /The schema is up to date/);
+    } finally {
+      fresh.close();
+    }
+    const logIn = async (connectionString: string): Promise<pg.Client> => {
+      const client = new pg.Client({ connectionString });
       await client.connect();
       return client;
     };
-    await assert.rejects(logIn('service', 'tiba-staging', 'tiba_production'), /password authentication failed/);
-    const owner = await logIn('owner', 'tiba-production', 'tiba_production');
-    await owner.query('create schema tiba create table planted (id integer)');
-    const service = await logIn('service', 'tiba-production', 'tiba_production');
-    await service.query('insert into tiba.planted values (1)');
-    await assert.rejects(service.query('drop table tiba.planted'), /must be owner/);
-    const rehearsed = await logIn('service', 'tiba-production', 'tiba_staging');
+    const former = await urlOf('database');
+    await assert.rejects(logIn(former), /password authentication failed/);
+    const given = await readFile(path.join(directory, 'tiba-production', 'database-url'), 'utf8');
+    const service = await logIn(given);
+    assert.equal((await service.query('select from tiba.transactions')).rowCount, 0);
+    await assert.rejects(service.query('drop table tiba.transactions'), /must be owner/);
+    const rehearsed = await logIn(given.replace('/tiba_production?', '/tiba_staging?'));
     assert.equal((await rehearsed.query('select from tiba.transactions')).rowCount, 1);
-    for (const client of [owner, service, rehearsed]) await client.end();
+    for (const client of [service, rehearsed]) await client.end();
     await postgres.query('drop database tiba_production');
   });
 

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { commandIsMissing } from '../support/required-command.ts';
 
 /** deploy/systemd: the unit that operators install. */
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 /** 0 is no exposure, 10 all of it, by the scale of `systemd-analyze security`. */
 const EXPOSURE_MAX = 3;
@@ -52,5 +55,30 @@ suite('the systemd unit', { skip: commandIsMissing('systemd-analyze') }, () => {
     assert.ok(exposure(await install(unit)) <= EXPOSURE_MAX);
     const open = unit.replaceAll(/^(?:Protect|Private|Restrict|SystemCall|Capability|DynamicUser|NoNew).*$/gm, '');
     assert.ok(exposure(await install(open)) > EXPOSURE_MAX);
+  });
+
+  test('finds each file that the guide installs', async () => {
+    const page = await readFile(new URL('../../docs/production.md', import.meta.url), 'utf8');
+    const [, block = ''] = /```sh\n([^`]*tiba@\.service[^`]*)```/.exec(page) ?? [];
+    const root = path.join(directory, 'root');
+    const given = ['secret-key', 'database-url', 'rails.json'];
+    for (const file of given) await writeFile(path.join(directory, file), 'x');
+    await mkdir(path.join(root, 'etc/tiba'), { recursive: true });
+    // Without what needs the network, and systemd itself.
+    const commands = block
+      .split('\n')
+      .filter((line) => /^(?:umask|install|echo|printf) /.test(line))
+      .map((line) => line.replaceAll('/opt/tiba/', `${REPOSITORY}/`).replaceAll(/(?<= )\/etc\//g, `${root}/etc/`));
+    assert.ok(commands.length > 5);
+    const { status, stderr } = spawnSync('bash', ['-euc', commands.join('\n')], { cwd: directory });
+    assert.equal(status, 0, stderr.toString());
+    const named = [...unit.matchAll(/^(?:EnvironmentFile=|LoadCredential=[^:]+:)(\S+)$/gm)].map(
+      ([, file = '']) => file,
+    );
+    assert.equal(named.length, given.length + 2);
+    for (const file of named) await stat(`${root}${file.replace('%i', '1')}`);
+    await stat(path.join(root, 'etc/systemd/system/tiba@.service'));
+    const settings = await readFile(path.join(root, 'etc/tiba/tiba-2.env'), 'utf8');
+    assert.match(settings, /^TIBA_PORT=\d+\nTIBA_OPERATOR_PORT=\d+\n$/);
   });
 });
