@@ -1,18 +1,21 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startTestService, type TestService } from '../support/service.ts';
+import { INHERITED } from '../support/suite-environment.ts';
 import { type Cli, createCli, loginOf } from './cli-process.ts';
 
 /** The package as npm packs it, in an empty folder. */
 
-const PACKAGE = fileURLToPath(new URL('../../packages/cli/', import.meta.url));
-const NPM = fileURLToPath(new URL('../../node_modules/.bin/', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const PACKAGE = path.join(ROOT, 'packages/cli/');
+const NPM = path.join(ROOT, 'node_modules/.bin/');
 const run = promisify(execFile);
 
 let folder: string;
@@ -34,6 +37,23 @@ after(async () => {
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
 
+const ROUNDS = 4;
+/** `tiba status` starts Node, logs in and asks: without its two requests and their TLS it would be under 2. */
+const TIMES_NODE_MAX = 5;
+
+async function firstOutputMs(
+  [command, ...args]: readonly [string, ...string[]],
+  env: NodeJS.ProcessEnv,
+): Promise<number> {
+  const startedMs = performance.now();
+  const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const closed = once(child, 'close');
+  await Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data')]);
+  const tookMs = performance.now() - startedMs;
+  await closed;
+  return tookMs;
+}
+
 suite('the packed command line', () => {
   test('has no dependencies, the licenses of what is bundled, and no path of this machine', async () => {
     const manifest = JSON.parse(await readFile(path.join(folder, 'package/package.json'), 'utf8')) as object;
@@ -48,12 +68,15 @@ suite('the packed command line', () => {
 
   test('answers, and its first output comes at once', async (context) => {
     assert.equal((await cli.run(['check', 'BCA', '1234567890'])).code, 0);
-    const startedMs = performance.now();
-    const { stdout } = await cli.run(['--version']);
-    const tookMs = performance.now() - startedMs;
-    assert.equal(stdout, '0.1.0\n');
-    context.diagnostic(`first output after ${Math.round(tookMs)} ms`);
-    assert.ok(tookMs < 2_000, `${tookMs} ms`);
+    const [bare, first] = [[] as number[], [] as number[]];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      bare.push(await firstOutputMs([process.execPath, '-e', 'console.log(0)'], {}));
+      first.push(await firstOutputMs([process.execPath, program, 'status', 'NONE'], cli.environment));
+    }
+    // The fastest of each, because other programs of the machine disturb.
+    const [nodeMs, statusMs] = [Math.min(...bare), Math.min(...first)];
+    context.diagnostic(`first output after ${statusMs.toFixed()} ms, of Node alone after ${nodeMs.toFixed()} ms`);
+    assert.ok(statusMs < nodeMs * TIMES_NODE_MAX, `${statusMs} ms, and Node alone ${nodeMs} ms`);
   });
 
   test('completes in bash', async () => {
@@ -71,4 +94,20 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     const { stdout } = await run('bash', ['-c', script], { env: { PATH, HOME: folder } });
     assert.match(stdout, /^status\b/);
   });
+});
+
+test('in a clone, npx tiba runs the sources, once npm ci has linked them', async () => {
+  const clone = path.join(folder, 'clone');
+  const { scripts } = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: { prepare: string };
+  };
+  await mkdir(path.join(clone, 'node_modules/.bin'), { recursive: true });
+  await cp(path.join(ROOT, 'package.json'), path.join(clone, 'package.json'));
+  await symlink(path.join(ROOT, 'packages'), path.join(clone, 'packages'));
+  await symlink(process.execPath, path.join(clone, 'node_modules/.bin/node'));
+  await run('sh', ['-c', scripts.prepare.split(' && ').at(-1) ?? ''], { cwd: clone });
+  // Where it is not found, npx would ask the registry.
+  const env = { ...INHERITED, HOME: folder, npm_config_offline: 'true', npm_config_cache: path.join(folder, 'npm') };
+  const { stdout } = await run('npx', ['tiba', '--help'], { cwd: clone, env });
+  assert.match(stdout, /^Usage: tiba /);
 });

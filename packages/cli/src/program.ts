@@ -1,8 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
-import { complete } from './commands/completion.ts';
 import { addCommands } from './commands/index.ts';
-import { readProfiles } from './configuration/profiles.ts';
 import { readEnvironment } from './environment.ts';
 import { reportOf } from './errors.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
@@ -13,8 +11,8 @@ export interface ProgramStreams extends Streams {
   readonly stdin: NodeJS.ReadStream;
 }
 
-/** The program with all of its commands. `start` runs the action of a command. */
-function createProgram(start: Start, json: boolean): Command {
+/** The program with the commands that `args` may mean. `start` runs the action of a command. */
+async function createProgram(start: Start, args: readonly string[], json: boolean): Promise<Command> {
   const program = new Command('tiba')
     .description('Check bank accounts before a payout, and follow disbursements until they have arrived.')
     .version(packageJson.version, '-V, --version', 'print the version')
@@ -27,7 +25,7 @@ function createProgram(start: Start, json: boolean): Command {
     .showHelpAfterError(json ? false : 'Run the command with --help for its options and an example.')
     .configureOutput(json ? { outputError: (text, write) => write(usageError(text)) } : {})
     .exitOverride();
-  addCommands(program, start);
+  await addCommands(program, start, args[0]);
   return program;
 }
 
@@ -60,12 +58,13 @@ async function runCommand(args: readonly string[], streams: ProgramStreams): Pro
   process.once('SIGTERM', stop);
   let exitCode: ExitCode = EXIT.ok;
   const json = args.includes('--json');
-  const program = createProgram(async (command, run) => {
+  const start: Start = async (command, run) => {
     exitCode = await run(createSession(command.optsWithGlobals<GlobalOptions>(), streams, interruption.signal));
-  }, json);
+  };
   try {
+    const program = await createProgram(start, args, json);
     if (args.length === 0) program.outputHelp();
-    else if (args[0] === 'complete') await complete(program, args, profileNames);
+    else if (args[0] === 'complete') await complete(program, args);
     else await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
@@ -76,7 +75,14 @@ async function runCommand(args: readonly string[], streams: ProgramStreams): Pro
   }
 }
 
-const profileNames = (): string[] => Object.keys(readProfiles(readEnvironment()).profiles);
+/** What a shell suggests at Tab. */
+async function complete(program: Command, args: readonly string[]): Promise<void> {
+  const [completion, { readProfiles }] = await Promise.all([
+    import('./commands/completion.ts'),
+    import('./configuration/profiles.ts'),
+  ]);
+  await completion.complete(program, args, () => Object.keys(readProfiles(readEnvironment()).profiles));
+}
 
 class Interruption extends Error {}
 
