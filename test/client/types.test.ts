@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ErrorCode, TibaError, type Transaction } from '../../packages/client/src/index.ts';
+import type { VerifiedCallback } from '../../packages/client/src/callbacks.ts';
+import { type ErrorCode, type Event, TibaError, type Transaction } from '../../packages/client/src/index.ts';
 import { exampleTransaction } from '../../packages/client/src/testing.ts';
+import { documentOf } from '../support/openapi.ts';
 
 /** The compiler is the test: where it should refuse, a line without an error does not compile (`npm run types`). */
 
@@ -45,4 +47,20 @@ test('an amount is no number for the compiler', () => {
   const transaction = exampleTransaction();
   // @ts-expect-error: texts cannot be subtracted
   assert.equal(transaction.amount - transaction.fee, 147_500);
+});
+
+test('callbacks, events and check-status have the same statuses and types (xendit-node#225: they differed)', () => {
+  const propertiesOf = (name: string): Readonly<Record<string, unknown>> => {
+    const schema = documentOf('public').components.schemas[name] ?? assert.fail(name);
+    return (schema as { properties: Readonly<Record<string, unknown>> }).properties;
+  };
+  for (const kind of ['Disbursement', 'AccountValidation', 'Bank']) {
+    const [callback, event] = [propertiesOf(`${kind}Callback`), propertiesOf(`${kind}Event`)];
+    assert.deepEqual([callback['data'], callback['type']], [event['data'], event['type']], kind);
+  }
+  assert.deepEqual(propertiesOf('DisbursementCallback')['data'], { $ref: '#/components/schemas/Transaction' });
+  // For the compiler: what one of them has is what another one takes.
+  const typeOf = ({ type }: VerifiedCallback['callback']): Event['type'] => type;
+  const back = ({ type }: Event): VerifiedCallback['callback']['type'] => type;
+  assert.ok(typeOf.length === 1 && back.length === 1);
 });

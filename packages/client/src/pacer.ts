@@ -64,6 +64,24 @@ class Window {
     else this.counted.splice(index + 1, 0, { atMs, cost });
   }
 
+  /**
+   * The service says when the next request leaves its window. Here that may be later: what other processes of the
+   * client have sent is counted from the answer that told of it.
+   */
+  expectRoom(atMs: number, nowMs: number): void {
+    this.drop(nowMs);
+    const [first] = this.counted;
+    // So much earlier that it is not one that was counted here when its answer came.
+    if (first === undefined || first.atMs + this.windowMs <= atMs + ARRIVAL_MS_MAX) return;
+    first.cost -= 1;
+    if (first.cost === 0) this.counted.shift();
+    this.count(atMs - this.windowMs, 1);
+  }
+
+  drop(nowMs: number): void {
+    this.counted = this.counted.filter(({ atMs }) => atMs + this.windowMs > nowMs);
+  }
+
   /** When a request of this cost may be sent; null when that depends on an answer that has not come yet. */
   freeAtMs(cost: number, nowMs: number): number | null {
     if (this.limit === undefined) {
@@ -72,7 +90,7 @@ class Window {
       return this.heldOpenSinceMs === null ? null : this.heldOpenSinceMs + LEARNING_MS_MAX;
     }
     if (this.limit === null) return nowMs;
-    this.counted = this.counted.filter(({ atMs }) => atMs + this.windowMs > nowMs);
+    this.drop(nowMs);
     let free = this.limit - this.inFlight - this.counted.reduce((sum, counted) => sum + counted.cost, 0);
     // What costs more than the limit is sent when nothing else counts: the service says what is wrong with it.
     const needed = Math.min(cost, this.limit);
@@ -172,6 +190,8 @@ function learn(window: Window, { answer, cost, sentMs, atMs, nowMs }: Sent): voi
   const own = window.counted.filter((counted) => counted.atMs + window.windowMs > sentMs);
   const known = window.inFlight + own.reduce((sum, counted) => sum + counted.cost, 0);
   if (limit - known > left) window.count(nowMs, limit - known - left);
+  const resetSeconds = parameter(stated, 't');
+  if (resetSeconds !== null) window.expectRoom(nowMs + resetSeconds * 1_000 + MARGIN_MS, nowMs);
 }
 
 /** A parameter of an item of a structured field (RFC 9651) that is a whole number. */
