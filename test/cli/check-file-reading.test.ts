@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
 import { suite, test } from 'node:test';
+import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { codesOf } from '../../apps/server/src/domain/bank.ts';
 import { readAccountNumber } from '../../packages/cli/src/check-file/account-number.ts';
@@ -8,6 +10,7 @@ import { decodeText } from '../../packages/cli/src/check-file/decode.ts';
 import { findColumns } from '../../packages/cli/src/check-file/find-columns.ts';
 import { divideAccounts } from '../../packages/cli/src/check-file/plan.ts';
 import { readAccountFile } from '../../packages/cli/src/check-file/read-file.ts';
+import { resultChunks } from '../../packages/cli/src/check-file/result-file.ts';
 import { type Cell, type Table, textOf, UnusableFile } from '../../packages/cli/src/check-file/table.ts';
 import type { Bank } from '../../packages/client/src/index.ts';
 import { testBanks } from '../support/service.ts';
@@ -106,6 +109,96 @@ suite('text of a quoted cell is never read as rows', () => {
       [58, null],
     ]);
   });
+});
+
+suite('any cells, in quotation marks or not', () => {
+  const seed = Number(process.env['CSV_SEED'] ?? randomInt(2 ** 31));
+  const WIDTH = 4;
+  const BREAK = /\r\n|\n|\r/;
+  const pieces = ['"', '""', "'", ',', ';', '\t', '\n', '\r\n', '\r', '=', '+', '-', '@', ' ', 'a', '7', 'É', '漢'];
+  const cell = fc.string({ unit: fc.constantFrom(...pieces), maxLength: 8 });
+  const row = fc.array(fc.tuple(cell, fc.boolean()), { minLength: WIDTH, maxLength: WIDTH });
+  const delimiters = [',', ';', '\t'] as const;
+  const encodings: Readonly<Record<string, (text: string) => Buffer>> = {
+    'utf-8': (text) => Buffer.from(text),
+    'utf-16le': (text) => Buffer.from(`\uFEFF${text}`, 'utf16le'),
+    'windows-1252': (text) => Buffer.from(text.replaceAll('漢', 'É'), 'latin1'),
+  };
+  const drawn = [
+    fc.array(row, { maxLength: 6 }),
+    fc.constantFrom(...delimiters),
+    fc.constantFrom(...Object.keys(encodings)),
+  ] as const;
+
+  /** Of each row that is not blank its line and cells; null in place of cells that have lines that look like rows. */
+  function expectedOf(rows: readonly string[][], texts: readonly string[], delimiter: string): unknown[] {
+    let line = 2;
+    return rows.flatMap((cells, index): unknown[] => {
+      const [, ...following] = texts[index]?.split(BREAK) ?? [];
+      const start = line;
+      line += following.length + 1;
+      if (following.some((each) => each.split(delimiter).length >= WIDTH)) return [[start, null]];
+      const read = cells.map((each) => each.split(BREAK).join('\n'));
+      return read.every((each) => each.trim() === '') ? [] : [[start, read]];
+    });
+  }
+
+  test('are read as they were written; the result repeats them, and no cell of it is a formula', async (context) => {
+    context.diagnostic(`CSV_SEED=${seed}`);
+    const property = fc.asyncProperty(...drawn, async (written, delimiter, encoding) => {
+      const rows = written.map((cells) =>
+        cells.map(([text]) => (encoding === 'windows-1252' ? text.replaceAll('漢', 'É') : text)),
+      );
+      const texts = rows.map((cells, index) =>
+        cells
+          .map((text, column) =>
+            written[index]?.[column]?.[1] === true || /["\r\n]/.test(text) || text.includes(delimiter)
+              ? `"${text.replaceAll('"', '""')}"`
+              : text,
+          )
+          .join(delimiter),
+      );
+      const header = ['bank', 'account', 'name', 'note'].join(delimiter);
+      const bytes = encodings[encoding]?.([header, ...texts, ''].join('\r\n')) ?? assert.fail();
+      const { table } = await readAccountFile(bytes, { encoding: null, delimiter: null, sheet: null });
+      assert.deepEqual(
+        table.rows.map(({ line, cells, fault }) => [line, fault === null ? cells : null]),
+        expectedOf(rows, texts, delimiter),
+      );
+      assertRepeated(table);
+    });
+    await fc.assert(property, { seed, numRuns: 200 });
+  });
+
+  const NO_ANSWER = {
+    result: 'unknown',
+    status: null,
+    account_name: null,
+    name_match: null,
+    error_code: null,
+    message: null,
+    checked_at: null,
+    warning: null,
+  } as const;
+
+  function assertRepeated(table: Table): void {
+    const rows = table.rows.map((each) => ({ ...each, bank: null, account: null, rowFault: null, warning: null }));
+    const chunks = resultChunks({ table, rows, answerOf: () => NO_ANSWER, hasByteOrderMark: true });
+    const [, ...found] = parse([...chunks].join(''), { bom: true, delimiter: table.delimiter });
+    const guardless = (cells: readonly Cell[]): string[] => cells.map((each) => textOf(each).replaceAll("'", ''));
+    const padded = rows.map(({ cells }) => [...cells, '', '', ''].slice(0, WIDTH));
+    assert.deepEqual(
+      found.map((cells) => guardless(cells.slice(0, WIDTH))),
+      padded.map(guardless),
+    );
+    assert.deepEqual(
+      found.map((cells) => Number(cells[WIDTH])),
+      rows.map(({ line }) => line),
+    );
+    // Some programs separate cells at semicolons.
+    for (const text of found.flat().flatMap((each) => each.split(/[;\t\r\n]/)))
+      assert.doesNotMatch(text, /^\s*[=+\-@]/);
+  }
 });
 
 suite('reading NDJSON', () => {
