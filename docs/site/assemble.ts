@@ -49,7 +49,12 @@ export async function assembleSite(root: string): Promise<Site> {
   const textOf = (sitePath: string): string => pages.get(sitePath) ?? '';
   const menu = chapters.map(({ title, sitePaths }) => ({
     text: title,
-    items: sitePaths.map((sitePath) => ({ text: titleOf(textOf(sitePath)), link: addressOf(sitePath) })),
+    items: sitePaths.map((sitePath) => {
+      const page = titleOf(textOf(sitePath));
+      // The first page of a section has its title.
+      const text = page === title ? (OVERVIEW[sitePath] ?? 'Overview') : page;
+      return { text, link: addressOf(sitePath) };
+    }),
   }));
   return {
     pages,
@@ -63,6 +68,9 @@ export async function assembleSite(root: string): Promise<Site> {
     ),
   };
 }
+
+/** In the menu, where a page is not in English. */
+const OVERVIEW: Readonly<Record<string, string>> = { 'id/guides/index.md': 'Ikhtisar' };
 
 const addressOf = (sitePath: string): string => `/${sitePath.replace(/(?:index)?\.md$/, '')}`;
 

@@ -45,7 +45,7 @@ export const SECTIONS: readonly Section[] = [
     sources: [
       ...inDocs('api', 'contract', 'callbacks', 'account-validations', 'name-match', 'failure-reasons', 'banks'),
       'packages/client/README.md',
-      ...inDocs('cli', 'check-file', 'snap-clients', 'simulated-bank', 'glossary'),
+      ...inDocs('other-languages', 'cli', 'check-file', 'snap-clients', 'simulated-bank', 'glossary'),
     ],
   },
   { title: 'The project', isOptional: true, sources: ['README.md'] },

@@ -65,14 +65,15 @@ function renderOperation(api: OpenApi, { path, method, operation }: Route): stri
     prose(description ?? ''),
     ...(scopes.length === 0 ? [] : ['', `Scope: ${scopes.map((scope) => `\`${scope}\``).join(', ')}.`]),
     ...table(
-      ['parameter', 'in', 'required', 'meaning'],
+      ['parameter', 'in', 'type', 'required', 'meaning'],
       parameters
         .map((each) => resolve(api, each))
         .map(({ name, in: place, required, schema, description: meaning = '' }) => [
           `\`${name}\``,
           place,
+          schema === undefined ? '' : typeOf(schema),
           required === true ? 'yes' : 'no',
-          [meaning, schema === undefined ? '' : typeOf(schema)].filter((text) => text !== '').join(' '),
+          meaning,
         ]),
     ),
     ...Object.entries(requestBody?.content ?? {}).flatMap(([type, content]) => bodyLines(type, content)),

@@ -71,10 +71,19 @@ suite('the assembled site', () => {
 
   test('llms.txt names every page of the menus with a sentence', () => {
     for (const { items } of [...site.menus.en, ...site.menus.id]) {
-      for (const { text } of items) assert.ok(site.llms.includes(`- [${text}](/docs/`), text);
+      for (const { link } of items) {
+        const address = `/docs${link}${link.endsWith('/') ? 'index' : ''}.md`;
+        assert.ok(site.llms.includes(`](${address}): `), address);
+      }
     }
     for (const line of site.llms.split('\n').filter((each) => each.startsWith('- ')))
       assert.match(line, /^- \[.+\]\(\/docs\/[\w./-]+\.md\): \S.{10,}$/);
+  });
+
+  test('each diagram says to screen readers what it shows', () => {
+    const diagrams = [...site.pages.values()].flatMap((page) => page.match(/^```mermaid\n[^]*?^```$/gm) ?? []);
+    assert.ok(diagrams.length >= 4, String(diagrams.length));
+    for (const diagram of diagrams) assert.match(diagram, /^ {2}accTitle: \S.{10,}$/m);
   });
 
   test('guides lead to the other language', () => {

@@ -78,8 +78,23 @@ suite('the documentation site in Chromium', { skip }, () => {
     await page.locator('.vp-doc code').getByText(service.url).first().waitFor();
   });
 
+  test('diagrams are drawn, in light and in dark colors', async () => {
+    await page.goto(`${service.url}/docs/`);
+    const drawing = page.getByRole('img', { name: 'Clients, the disbursement core and banks' });
+    await drawing.waitFor();
+    assert.equal(await page.locator('.language-mermaid').count(), 0);
+    const colorOf = () => page.evaluate("getComputedStyle(document.querySelector('.diagram text')).fill");
+    const light = await colorOf();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.locator('html.dark').waitFor();
+    const dark = await colorOf();
+    assert.match(String(light), /^rgb\(/);
+    assert.notEqual(light, dark);
+    await page.emulateMedia({ colorScheme: 'light' });
+  });
+
   test('axe finds no fault, in both languages', async () => {
-    for (const target of ['/docs/reference/banks', '/docs/id/guides/start']) {
+    for (const target of ['/docs/', '/docs/reference/banks', '/docs/id/guides/start']) {
       await page.goto(service.url + target);
       await page.locator('.vp-doc h1').waitFor();
       await page.evaluate(axe.source);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { anchorOf } from '../anchors.ts';
+import { drawDiagrams } from './diagrams.mjs';
 
 /** VitePress builds what `assemble.ts` has put together. */
 
@@ -15,7 +16,7 @@ export default {
   cleanUrls: true,
   // One small file in place of a script in each page.
   metaChunk: true,
-  markdown: { anchor: { slugify: anchorOf }, config: (markdown) => markdown.core.ruler.push('cells', emptyHeaders) },
+  markdown: { anchor: { slugify: anchorOf }, config: configureMarkdown },
   locales: {
     root: { label: 'English', lang: 'en', themeConfig: { sidebar: en } },
     id: {
@@ -61,6 +62,11 @@ export default {
     },
   },
 };
+
+function configureMarkdown(markdown) {
+  markdown.core.ruler.push('cells', emptyHeaders);
+  drawDiagrams(markdown);
+}
 
 /** A header without text is none, and screen readers would announce it. */
 function emptyHeaders({ tokens }) {

@@ -2,6 +2,7 @@ import { useRoute } from 'vitepress';
 import DefaultTheme from 'vitepress/theme';
 import { nextTick, onMounted, watch } from 'vue';
 import { fillInService } from './service.mjs';
+import './style.css';
 
 export default {
   extends: DefaultTheme,
