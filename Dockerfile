@@ -4,16 +4,28 @@
 #   docker run --read-only --tmpfs /tmp -v tiba:/data -p 127.0.0.1:8080:8080 -p 127.0.0.1:8081:8081 tiba sandbox
 #   docker run --read-only --tmpfs /tmp --env-file tiba.env -v "$PWD"/secrets:/etc/tiba:ro tiba          (serve)
 #
-# BASE is Debian 12 or later, or a Linux like it with glibc. BUILD_BASE has npm as well, and only packages come from it.
+# BASE is Debian 12 or later, or a Linux like it with glibc. BUILD_BASE has Node 26 and npm; only packages and the
+# documentation site come from it.
 ARG BASE=docker.io/library/debian:12-slim
 ARG BUILD_BASE=docker.io/library/node:26-bookworm-slim
 
 FROM ${BUILD_BASE} AS packages
 WORKDIR /opt/tiba
 COPY package.json package-lock.json .npmrc ./
-# npm ci builds the console.
+# npm ci builds the console, and links the command line, which is not in the image.
 COPY apps/console apps/console
-RUN npm ci --omit=dev && npm cache clean --force
+RUN npm ci --omit=dev && rm node_modules/.bin/tiba && npm cache clean --force
+
+# The documentation site, which the public listener serves at /docs. Its packages stay in this stage.
+FROM ${BUILD_BASE} AS docs
+WORKDIR /opt/tiba
+COPY docs/package.json docs/package-lock.json docs/.npmrc docs/
+RUN cd docs && npm ci && npm cache clean --force
+# What pages link to must be there, also where it is not on the site.
+COPY ARCHITECTURE.md CONTRIBUTING.md README.md SECURITY.md openapi.json openapi-operator.json ./
+COPY docs docs
+COPY packages/client packages/client
+RUN node docs/site/build.ts
 
 FROM ${BASE}
 LABEL org.opencontainers.image.title="Tiba" org.opencontainers.image.licenses="Apache-2.0"
@@ -29,6 +41,7 @@ COPY --from=packages /opt/tiba/node_modules node_modules
 COPY package.json openapi.json openapi-operator.json LICENSE ./
 COPY apps apps
 COPY --from=packages /opt/tiba/apps/console/dist apps/console/dist
+COPY --from=docs /opt/tiba/docs/site/dist docs/site/dist
 # The sandbox keeps its data in .tiba; serve needs a DATABASE_URL.
 RUN ln -s /data .tiba
 ENV TIBA_HOST=0.0.0.0 TIBA_OPERATOR_HOST=0.0.0.0 PATH=/opt/tiba/node_modules/node/bin:$PATH

@@ -12,8 +12,8 @@ const MIB = 1024 * 1024;
 
 /**
  * Builds the image from the Dockerfile, on a Debian that debootstrap makes, and runs its sandbox as the image's user on
- * a read-only root: the README's commands must be answered. Needs root, buildah and debootstrap; `--seconds` does not
- * apply.
+ * a read-only root: the README's commands must be answered, and the documentation site must be there. Needs root,
+ * buildah and debootstrap; `--seconds` does not apply.
  */
 export const image: Part = async ({ seed, signal, print }) => {
   await using closers = new AsyncDisposableStack();
@@ -88,6 +88,7 @@ async function tryImage(folder: string, root: string, configuration: ImageConfig
     const answers = await pasteReadme(folder, { 8080: port, 8081: operatorPort });
     const failed = answers.filter((answer) => !answer.includes('"success":true'));
     if (failed.length > 0 || answers.length !== 4) problems.push(`README: ${answers.length} answers, ${failed.join()}`);
+    problems.push(...(await problemsOfDocs(`http://127.0.0.1:${port}/docs/`)));
     return { problems, answers: answers.length };
   } catch (error) {
     throw new Error(`the image does not work:\n${container.printed()}`, { cause: error });
@@ -95,6 +96,18 @@ async function tryImage(folder: string, root: string, configuration: ImageConfig
     const code = await container.stop();
     if (code !== 0) problems.push(`SIGTERM ended it with ${code}`);
   }
+}
+
+/** A page, a drawing of it, what it loads, and what it fills in. */
+async function problemsOfDocs(base: string): Promise<string[]> {
+  const page = await fetch(base);
+  const html = await page.text();
+  const [, script = 'no script'] = /<script type="module" src="\/docs\/([^"]+)"/.exec(html) ?? [];
+  const others = await Promise.all([script, 'service.json', 'llms.txt'].map((file) => fetch(base + file)));
+  return [
+    ...[page, ...others].filter(({ ok }) => !ok).map(({ url, status }) => `${url} answered ${status}`),
+    ...(/<svg[^>]* role="img"/.test(html) ? [] : [`${base} has no drawing`]),
+  ];
 }
 
 async function pasteReadme(folder: string, ports: Readonly<Record<string, number>>): Promise<string[]> {
