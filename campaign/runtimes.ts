@@ -40,10 +40,16 @@ const RUNTIMES: readonly Runtime[] = [
 
 const EDGE_RUNTIME = '@edge-runtime/vm@5.0.0';
 
+/** What judges a package: what its manifest promises, and its types as each way of importing finds them. */
+const JUDGES = [
+  { name: 'publint@0.3.25', command: ['publint', '--strict', '--pack', 'false', 'node_modules/@tiba/client'] },
+  { name: '@arethetypeswrong/cli@0.18.5', command: ['attw', '--profile', 'esm-only', 'tiba-client-0.1.0.tgz'] },
+] as const;
+
 /**
  * The packed client package in an empty project, under each runtime that npm brings: the examples of its README must
  * print what they print in the test suite. In an edge runtime, which has no modules and nothing of Node, a bundle must
- * check, wait and verify. `--seconds` does not apply.
+ * check, wait and verify. publint and attw must find nothing. `--seconds` does not apply.
  */
 export const runtimes: Part = async ({ seed, signal, print }) => {
   await using closers = new AsyncDisposableStack();
@@ -73,8 +79,28 @@ export const runtimes: Part = async ({ seed, signal, print }) => {
     await attempt(name, packages, (modules, service) => runReadme(project, modules, command, service));
   }
   await attempt(EDGE_RUNTIME, [EDGE_RUNTIME], (modules, service) => runInEdge(project, modules, service));
+  for (const { name, command } of JUDGES) {
+    if (signal.aborted) break;
+    const [program, ...args] = command;
+    const modules = await installPackages(path.join(folder, program), [name], signal);
+    const complaint = await complaintOf(path.join(modules, '.bin', program), args, project);
+    figures[name] = complaint === null ? 'finds nothing' : 'complains';
+    if (complaint !== null) problems.push(`${name}: ${complaint}`);
+    print(`${name}: ${figures[name]}`);
+  }
   return { findings: problems.map((what) => ({ what, seed })), figures };
 };
+
+/** What a judge prints when it ends with an error; null when it finds nothing. */
+async function complaintOf(program: string, args: readonly string[], cwd: string): Promise<string | null> {
+  try {
+    await run(program, args, { cwd, timeout: ENDED_WITHIN_MS });
+    return null;
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
+    return `${stdout}${stderr}` || String(error);
+  }
+}
 
 /** Resolves with what is wrong, or with null. */
 type TryRuntime = (modules: string, service: TestService) => Promise<string | null>;

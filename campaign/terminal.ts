@@ -5,12 +5,19 @@ import { fileURLToPath } from 'node:url';
 import { optionalCommandIsMissing } from '../test/support/required-command.ts';
 import { startSandbox } from '../test/support/sandbox.ts';
 import type { Part } from './part.ts';
-import { type Answers, openTerminal } from './terminal/tmux.ts';
+import { payrollCsv } from './terminal/payroll.ts';
+import { type Answers, openTerminal, type Terminal } from './terminal/tmux.ts';
 
 const MAIN = fileURLToPath(new URL('../packages/cli/src/main.ts', import.meta.url));
-const PAGE = fileURLToPath(new URL('../docs/cli.md', import.meta.url));
-/** The block after the heading. */
+const pageOf = (name: string): string => fileURLToPath(new URL(`../docs/${name}`, import.meta.url));
+/** What the pages show, each with what is before it. */
 const SESSION = /(## A session\n[^]*?```\n)[^]*?(```\n)/;
+const CHECK_FILE = /(```text\n)\$ tiba check-file [^]*?(```\n)/;
+const PROGRESS = /(the last line is a bar:\n\n```text\n)[^]*?(```\n)/;
+
+const ROWS = 5_000;
+/** Ctrl-C comes when so much is done. */
+const INTERRUPTED_AT = / 1\d % /;
 
 interface Step {
   readonly command: string;
@@ -44,8 +51,8 @@ const stepsOf = (url: string, clientId: string, secret: string): readonly Step[]
 ];
 
 /**
- * Writes the session of docs/cli.md: a terminal of tmux runs its commands against a sandbox, and the page gets what the
- * terminal shows. Needs tmux; `--seconds` does not apply.
+ * Writes the sessions of docs/cli.md and docs/check-file.md: a terminal of tmux runs their commands against a sandbox,
+ * and the pages get what the terminal shows. Needs tmux; `--seconds` does not apply.
  */
 export const terminal: Part = async ({ seed, print }) => {
   const missing = optionalCommandIsMissing('tmux');
@@ -74,18 +81,51 @@ export const terminal: Part = async ({ seed, print }) => {
     await shown.run(command, answers);
   }
   const session = (await shown.screen()).replaceAll(home, '/home/dewi');
-  const page = await readFile(PAGE, 'utf8');
-  const written = page.replace(SESSION, (_all, head: string, end: string) => `${head}${session}${end}`);
-  await writeFile(PAGE, written);
-  const hasSecret = session.includes(secret) || session.includes(folder);
+  print(`tiba check-file, ${ROWS} rows`);
+  const checking = await checkFile(home, environment, closers);
+  const written = [
+    await writeBlock('cli.md', SESSION, session),
+    await writeBlock('check-file.md', CHECK_FILE, checking.session),
+    await writeBlock('check-file.md', PROGRESS, `${checking.progress}\n`),
+  ];
+  const all = session + checking.session;
+  const hasSecret = all.includes(secret) || all.includes(folder);
   return {
     findings: [
-      ...(hasSecret ? [{ what: 'the session shows the secret or a path of this machine', seed }] : []),
-      ...(written.includes(session) ? [] : [{ what: 'docs/cli.md has no block for the session', seed }]),
+      ...(hasSecret ? [{ what: 'a session shows the secret or a path of this machine', seed }] : []),
+      ...(written.every(Boolean) ? [] : [{ what: 'a page has no block for its session', seed }]),
     ],
-    figures: { 'lines of the session': session.split('\n').length },
+    figures: { 'lines of the sessions': all.split('\n').length },
   };
 };
+
+/** A file is checked, stopped by Ctrl-C, and checked to its end. */
+async function checkFile(
+  home: string,
+  environment: Readonly<Record<string, string>>,
+  closers: AsyncDisposableStack,
+): Promise<{ readonly session: string; readonly progress: string }> {
+  // A terminal of its own: a server of tmux has its socket in the folder where it begins.
+  const folder = path.join(home, 'payroll');
+  await mkdir(folder);
+  await writeFile(path.join(folder, 'payroll.csv'), payrollCsv(ROWS));
+  const checking: Terminal = await openTerminal(folder, environment);
+  closers.defer(() => checking.close());
+  const command = 'tiba check-file payroll.csv -o checked.csv';
+  const progress = await checking.runLong(command, INTERRUPTED_AT);
+  await checking.runLong(command);
+  return { session: await checking.screen(), progress };
+}
+
+/** Puts what a terminal has shown into its block of a page; false when there is no such block. */
+async function writeBlock(page: string, block: RegExp, text: string): Promise<boolean> {
+  const before = await readFile(pageOf(page), 'utf8');
+  await writeFile(
+    pageOf(page),
+    before.replace(block, (_all, head: string, end: string) => head + text + end),
+  );
+  return block.test(before);
+}
 
 /** A program `tiba`, as an installed one is found. */
 async function writeProgram(folder: string): Promise<void> {

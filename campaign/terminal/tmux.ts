@@ -8,6 +8,8 @@ const COLUMNS = 120;
 /** Enough for a session: nothing scrolls away. */
 const ROWS = 400;
 const ENDED_WITHIN_MS = 60_000;
+/** A command that is to be interrupted may run for minutes. */
+const LONG_WITHIN_MS = 600_000;
 const PROMPT = '$';
 /** A question and where it is answered. */
 const LAST_LINES = 3;
@@ -16,6 +18,8 @@ const LAST_LINES = 3;
 export interface Terminal {
   /** Types a command, answers its questions, and resolves when it has ended. */
   run(command: string, answers?: Answers): Promise<void>;
+  /** The same for one that may run for minutes. With `at` it gets Ctrl-C when its last line is so; resolves with that. */
+  runLong(command: string, at?: RegExp): Promise<string>;
   /** The screen up to the prompt that waits for the next command. */
   screen(): Promise<string>;
   close(): Promise<void>;
@@ -35,14 +39,14 @@ export async function openTerminal(folder: string, environment: Readonly<Record<
     await tmux('send-keys', '-t', 'session', 'Enter');
   }
   let ended = 0;
-  const untilPrompt = (what: string): Promise<void> =>
+  const untilPrompt = (what: string, withinMs = ENDED_WITHIN_MS): Promise<void> =>
     eventually(
       `${what} ends`,
       async () => {
         const shown = await lines();
         return shown.at(-1) === PROMPT && shown.filter((line) => line.startsWith(PROMPT)).length === ended + 1;
       },
-      ENDED_WITHIN_MS,
+      withinMs,
     );
 
   const size = ['-x', String(COLUMNS), '-y', String(ROWS)];
@@ -67,6 +71,18 @@ export async function openTerminal(folder: string, environment: Readonly<Record<
       }
       ended += 1;
       await untilPrompt(command);
+    },
+    async runLong(command, at) {
+      await type(command);
+      let last = '';
+      if (at !== undefined) {
+        const isThere = async (): Promise<boolean> => at.test((last = (await lines()).at(-1) ?? ''));
+        await eventually(`${command} prints ${at}`, isThere, LONG_WITHIN_MS);
+        await tmux('send-keys', '-t', 'session', 'C-c');
+      }
+      ended += 1;
+      await untilPrompt(command, LONG_WITHIN_MS);
+      return last;
     },
     screen: async () => `${(await lines()).slice(0, -1).join('\n')}\n`,
     close: async () => void (await tmux('kill-server')),
