@@ -1,24 +1,32 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { findFreePort } from '../sandbox/production-settings.ts';
 import { eventually } from '../support/eventually.ts';
 import { commandIsMissing } from '../support/required-command.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { INHERITED } from '../support/suite-environment.ts';
-import { blocksOf, openTerminal, type PastedBlock, type RunningTerminal, runOn } from './terminals.ts';
+import { blocksOf, openTerminal, type PastedBlock, pastedBlocks, type RunningTerminal, runOn } from './terminals.ts';
 
 const docs = new URL('../../docs/', import.meta.url);
+const MAIN = fileURLToPath(new URL('../packages/cli/src/main.ts', docs));
 
 /** What `npm start` has started. */
 interface Running {
   readonly sandbox: Sandbox;
   readonly dataDirectory: string;
 }
+
+/** What a command that does not end prints when it is ready. */
+const READY: Readonly<Record<string, RegExp>> = {
+  'receiver.mjs': /^receiver is ready$/m,
+  'tiba listen': /^connected to /m,
+};
 
 /** What each sample prints, with the reference of the start's payment as its argument. */
 const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
@@ -46,8 +54,8 @@ const RUN_ALL = `for (const sample of ${JSON.stringify(Object.keys(PRINTED))}) {
 }`;
 
 interface Reader {
-  /** What the receiver of the start has printed. */
-  received(): string;
+  /** What a command that does not end has printed. */
+  printedBy(command: keyof typeof READY): string;
   /** Pastes the commands of a guide, but for its first `skipped` blocks; returns what they have printed. */
   paste(guide: string, skipped?: number): Promise<string>;
   /** Runs Node in the shop's folder; returns what it has printed. */
@@ -64,22 +72,34 @@ async function openReader({ sandbox, dataDirectory }: Running): Promise<Reader> 
   const npm = { npm_config_offline: 'true', npm_config_cache: path.join(home, 'npm') };
   const environment = { ...INHERITED, ...npm, HOME: home, TIBA_DATA_DIR: dataDirectory, PORT: port };
   const terminal = openTerminal(environment, home);
-  let receiver: RunningTerminal | undefined;
-  // The ports may be in use on this machine, and npm would take more time than the command line.
+  const running = new Map<string, RunningTerminal>();
+  // As `npm ci` has linked it into node_modules/.bin.
+  await mkdir(path.join(home, 'bin'));
+  await symlink(MAIN, path.join(home, 'bin/tiba'));
+  await symlink(process.execPath, path.join(home, 'bin/node'));
+  // The ports may be in use on this machine.
   const here = (commands: string): string =>
     commands
       .replaceAll('http://127.0.0.1:8080', url)
       .replaceAll('localhost:9000', `localhost:${port}`)
       .replaceAll('.tiba/', `${dataDirectory}/`)
-      .replaceAll('npm run tiba -s --', `"${process.execPath}" packages/cli/src/main.ts`);
+      .replaceAll('$PWD/node_modules/.bin', path.join(home, 'bin'));
+
+  async function leaveRunning({ commands, needsLogin }: PastedBlock): Promise<void> {
+    const [, login] = await blocksIn('start');
+    const pasted = `${needsLogin ? login?.commands : ''}${commands}`;
+    const [command, ready] = Object.entries(READY).find(([each]) => commands.includes(each)) ?? assert.fail(commands);
+    running.set(command, await runOn(here(pasted), environment, ready));
+  }
 
   return {
-    received: () => receiver?.printed() ?? '',
+    printedBy: (command) => running.get(command)?.printed() ?? '',
     async paste(guide, skipped = 0) {
       let output = '';
-      for (const { commands, runsOn } of (await blocksIn(guide)).slice(skipped)) {
-        if (runsOn) receiver = await runOn(here(commands), environment, /^receiver is ready$/m);
-        else output += await terminal.paste(here(commands));
+      for (const block of (await blocksIn(guide)).slice(skipped)) {
+        pastedBlocks.add(block.commands);
+        if (block.runsOn) await leaveRunning(block);
+        else output += await terminal.paste(here(block.commands));
       }
       return output;
     },
@@ -92,7 +112,7 @@ async function openReader({ sandbox, dataDirectory }: Running): Promise<Reader> 
     },
     async close() {
       terminal.close();
-      receiver?.kill();
+      for (const each of running.values()) each.kill();
       await rm(home, { recursive: true, force: true });
     },
   };
@@ -115,25 +135,31 @@ export function testGuides(running: () => Running): void {
 
     test('the five-minute start ends with a verified callback', async () => {
       const manifest = await readFile(new URL('../package.json', docs), 'utf8');
-      assert.match(manifest, /"tiba": "node packages\/cli\/src\/main\.ts"/);
+      assert.match(manifest, /"prepare": ".* && ln -sf \S+\/cli\/src\/main\.ts node_modules\/\.bin\/tiba"/);
       const [start] = await blocksIn('start');
-      assert.deepEqual(start, { commands: 'npm ci && npm start\n', runsOn: true });
+      assert.deepEqual(start, { commands: 'npm ci && npm start\n', runsOn: true, needsLogin: false });
       const output = await reader.paste('start', 1);
       assert.match(output, /ACTIVE: it can receive money[^]*MATCH[^]*SUCCESS[^]*"reference_id":"INV\/2026\/001"/);
       assert.match(output, /^reference +first-payment\n.*\nstatus +SUCCESS/m);
       await eventually('the callback is verified', () =>
-        /^verified evt_TB\d+_2: disbursement\.succeeded first-payment SUCCESS$/m.test(reader.received()),
+        /^verified evt_TB\d+_2: disbursement\.succeeded first-payment SUCCESS$/m.test(reader.printedBy('receiver.mjs')),
       );
       // A request that is not signed.
       assert.match(output, /^401$/m);
-      assert.equal(reader.received().trim().split('\n').length, 2, reader.received());
+      const received = reader.printedBy('receiver.mjs').trim().split('\n');
+      assert.equal(received.length, 2, received.join('\n'));
     });
 
     test('the commands of the other guides do what they say', async () => {
       assert.match(await reader.paste('status'), /"reference_id":"first-payment","status":"SUCCESS"/);
       assert.match(await reader.paste('callbacks'), /disbursement\.succeeded[^]*enabled/);
+      assert.match(await reader.paste('bulk'), /^ *3 valid /m);
       assert.match(await reader.paste('sandbox'), /clock[^]*slow[^]*SUCCESS/);
       assert.match(await reader.paste('going-live'), /^ok +service/m);
+      // What has happened meanwhile came by `tiba listen` too, with a signature that the receiver accepts.
+      await eventually('the event is forwarded', () =>
+        / disbursement\.succeeded +slow +SUCCESS.* -> 204 in /.test(reader.printedBy('tiba listen')),
+      );
     });
 
     test('each sample runs and prints what it is for', async () => {

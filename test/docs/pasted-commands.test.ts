@@ -4,10 +4,15 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { SECTIONS } from '../../docs/site/contents.ts';
+import { findFreePort } from '../sandbox/production-settings.ts';
 import { commandIsMissing } from '../support/required-command.ts';
 import { type Sandbox, startSandbox } from '../support/sandbox.ts';
+import { INHERITED } from '../support/suite-environment.ts';
 import { testGuides } from './guides.ts';
+import { blocksOf, pastedBlocks, runOn } from './terminals.ts';
 
 /** The commands in the documentation work when a reader pastes them. */
 
@@ -34,6 +39,7 @@ async function shellBlocks(page: string, text: string): Promise<string> {
   const blocks = [...(await read(page)).matchAll(/```sh\n([^]*?)```/g)].map(([, block = '']) => block);
   const wanted = blocks.filter((block) => block.includes(text));
   assert.ok(wanted.length > 0, `${page} has no shell block with ${text}`);
+  for (const block of wanted) pastedBlocks.add(block);
   return wanted.join('\n');
 }
 
@@ -46,11 +52,22 @@ async function paste(commands: string): Promise<unknown[]> {
     .replaceAll('http://127.0.0.1:8082', snap.base_url);
   const script = here.replaceAll(/^curl /gm, 'curl -sS -w "\\n" ');
   const { stdout } = await promisify(execFile)('bash', ['-euc', script], { cwd: directory });
-  return stdout
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
+  return (
+    stdout
+      .split('\n')
+      // Of `curl -i` there are headers.
+      .filter((line) => line.trim() !== '' && !/^(?:HTTP\/1\.1 \d+ |[\w-]+: )/.test(line))
+      .map((line) => JSON.parse(line))
+  );
 }
+
+/** The line of the README that gets the token of the demo shop. */
+const tokenLine = async (): Promise<string> =>
+  (await shellBlocks('README.md', 'check-account')).split('\n', 1)[0] ?? '';
+
+/** `true` or the code of each answer. */
+const outcomesOf = (answers: readonly unknown[]): unknown[] =>
+  (answers as { success?: unknown; error_code?: unknown }[]).map(({ error_code: code, success }) => code ?? success);
 
 test("README's two questions and its disbursement are answered", { skip: withoutCurl }, async () => {
   const [status, account, made, arrived] = (await paste(await shellBlocks('README.md', 'curl'))) as Record<
@@ -71,14 +88,14 @@ test("README's two questions and its disbursement are answered", { skip: without
 });
 
 test("the API page's account check matches the holder's name", { skip: withoutCurl }, async () => {
-  const token = (await shellBlocks('README.md', 'check-account')).split('\n', 1)[0] ?? '';
+  const token = await tokenLine();
   const [answer] = await paste(`${token}\n${await shellBlocks('docs/api.md', 'expected_account_name')}`);
   const { data } = answer as { data: Record<string, Record<string, unknown>> };
   assert.equal(data['name_match']?.['result'], 'MATCH');
 });
 
 test("the API page's batch finds two IDs of three", { skip: withoutCurl }, async () => {
-  const token = (await shellBlocks('README.md', 'check-account')).split('\n', 1)[0] ?? '';
+  const token = await tokenLine();
   const [answer] = await paste(`${token}\n${await shellBlocks('docs/api.md', 'check-status/batch')}`);
   const { data } = answer as { data: { results: Record<string, unknown>[] } };
   assert.deepEqual(
@@ -109,7 +126,7 @@ test("the feed page's example is accepted", { skip: withoutCurl }, async () => {
 });
 
 test('the commands on the page of account validations do what it says', { skip: withoutCurl }, async () => {
-  const token = (await shellBlocks('README.md', 'check-account')).split('\n', 1)[0] ?? '';
+  const token = await tokenLine();
   const [send, read] = await Promise.all([
     shellBlocks('docs/account-validations.md', '--data-binary'),
     shellBlocks('docs/account-validations.md', 'results?after=0'),
@@ -151,6 +168,76 @@ test('the commands in the banner succeed', { skip: withoutCurl }, async () => {
 });
 
 testGuides(() => ({ sandbox, dataDirectory: path.join(directory, '.tiba') }));
+
+test('the commands on the pages of the API are answered', { skip: withoutCurl }, async () => {
+  const token = await tokenLine();
+  const api = await paste(`${token}\n${await shellBlocks('docs/api.md', 'curl')}`);
+  assert.deepEqual(outcomesOf(api), ['TRANSACTION_NOT_FOUND', ...Array.from({ length: 9 }, () => true)]);
+  assert.match(await readFile(path.join(directory, 'november.csv'), 'utf8'), /^transaction_id,/);
+  // The sandbox has no connection that resolves aliases.
+  const banks = await paste(`${token}\n${await shellBlocks('docs/banks.md', 'curl')}`);
+  assert.deepEqual(outcomesOf(banks), [true, 'UNSUPPORTED_BANK']);
+
+  const [registered] = await paste(`${token}\n${await shellBlocks('docs/callbacks.md', '-d \'{"url"')}`);
+  const { endpoint_id: endpoint } = (registered as { data: { endpoint_id: string } }).data;
+  const enable = await shellBlocks('docs/callbacks.md', 'PATCH');
+  const events = await shellBlocks('docs/callbacks.md', 'after=0');
+  const answers = await paste([token, `ENDPOINT=${endpoint}`, enable, events].join('\n'));
+  assert.deepEqual(outcomesOf(answers), [true, true, true]);
+});
+
+test("the simulated bank's page: its clock by the command line, and a bank that is started by hand", {
+  skip: withoutCurl || commandIsMissing('openssl'),
+}, async () => {
+  const program = `"${process.execPath}" "${fileURLToPath(new URL('packages/cli/src/main.ts', root))}"`;
+  const commands = (await shellBlocks('docs/simulated-bank.md', 'npx tiba')).replaceAll('npx tiba', program);
+  const { stdout } = await promisify(execFile)('bash', ['-euc', commands], { cwd: directory });
+  assert.match(stdout, /in-half-an-hour[^]*clock/);
+
+  const port = String(await findFreePort());
+  const start = (await shellBlocks('docs/simulated-bank.md', 'npm run bank'))
+    .replaceAll('partner.pem', `"${directory}/partner.pem"`)
+    .replace('8090', port)
+    .replace('npm run bank', `exec "${process.execPath}" apps/bank/src/main.ts`);
+  const bank = await runOn(start, INHERITED, new RegExp(port));
+  try {
+    const curls = await shellBlocks('docs/simulated-bank.md', ':8090/');
+    const [clock, transfer] = (await paste(curls.replaceAll(':8090/', `:${port}/`))) as Record<string, unknown>[];
+    assert.equal(clock?.['advanced_seconds'], 1800);
+    assert.ok(transfer);
+  } finally {
+    bank.kill();
+  }
+});
+
+/** Commands of the pages for clients that are run elsewhere. */
+const RUN_ELSEWHERE: readonly string[] = [
+  // Below, and .ci/run.
+  'npm ci && npm',
+  // test/client/package.test.ts and `npm run campaign -- runtimes`: the packed package in an empty project.
+  'npm install @tiba/client',
+  // test/name-match/evaluation.test.ts
+  'test/name-match/evaluate.ts',
+  // `npm run campaign -- terminal`
+  'npx tiba login\n',
+  // test/cli/login.test.ts
+  'tiba login --profile test',
+  // test/cli/listen.test.ts
+  'export TIBA_SECRET=$(tiba listen --print-secret)',
+  // `npm run campaign -- languages`
+  'TIBA_CLIENT_SECRET=…',
+  'openapi-3.0',
+  'openapi-generator',
+];
+
+test('every command on a page for clients is run', { skip: withoutCurl }, async () => {
+  for (const page of SECTIONS.flatMap(({ sources }) => sources)) {
+    for (const { commands } of blocksOf(await read(page))) {
+      const isRun = pastedBlocks.has(commands) || RUN_ELSEWHERE.some((text) => commands.includes(text));
+      assert.ok(isRun, `no test runs this of ${page}:\n${commands}`);
+    }
+  }
+});
 
 test("README's two commands are those of the package", async () => {
   const { scripts } = JSON.parse(await read('package.json')) as { scripts: Record<string, string> };

@@ -29,7 +29,7 @@ suite('the rehearsal of the production guide', { skip: missing }, () => {
   let terminal: Terminal;
   let environment: NodeJS.ProcessEnv;
   let here: (commands: string) => string;
-  let blocks: PastedBlock[];
+  let blocks: Omit<PastedBlock, 'needsLogin'>[];
   let urlOf: (role: string) => Promise<string>;
   const running: Record<string, RunningTerminal> = {};
 

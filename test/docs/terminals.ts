@@ -16,13 +16,21 @@ export interface PastedBlock {
   readonly commands: string;
   /** The page says that it needs a terminal of its own: its last command does not end. */
   readonly runsOn: boolean;
+  /** The page says that this terminal begins with the login of the five-minute start. */
+  readonly needsLogin: boolean;
 }
+
+const OWN_TERMINAL = /In a terminal of its own(?:, with the login of\s\[the start\]\([^)]*\))?:\s*$/;
+
+/** Every block that a test of this process has pasted. */
+export const pastedBlocks = new Set<string>();
 
 /** The shell blocks of a part of a page. */
 export function blocksOf(page: string): PastedBlock[] {
   return [...page.matchAll(/([^`]*?)```sh\n([^]*?)```/g)].map(([, before = '', commands = '']) => ({
     commands,
-    runsOn: /In a terminal of its own:\s*$/.test(before),
+    runsOn: OWN_TERMINAL.test(before),
+    needsLogin: /\[the start\]\(start\.md#2-ask-the-two-questions\):\s*$/.test(before),
   }));
 }
 
