@@ -98,19 +98,14 @@ export async function openListeners(context: AppContext, services: Services): Pr
     hostSetting: SETTINGS.operatorHost.name,
     portSetting: SETTINGS.operatorPort.name,
   });
-  const publicUrl = await listenAt(publicServer, {
-    host: settings.host,
-    port: settings.port,
-    hostSetting: SETTINGS.host.name,
-    portSetting: SETTINGS.port.name,
-  });
-  if (snapServer === null || snapPort === null) return { publicUrl, operatorUrl, snapUrl: null };
-  const snapUrl = await listenAt(snapServer, {
-    host: settings.host,
-    port: snapPort,
-    hostSetting: SETTINGS.host.name,
-    portSetting: SETTINGS.snapPort.name,
-  });
+  const listenForClients = (server: FastifyInstance, port: number, portSetting: string): Promise<string> =>
+    listenAt(server, { host: settings.host, port, hostSetting: SETTINGS.host.name, portSetting });
+  const publicUrl = await listenForClients(publicServer, settings.port, SETTINGS.port.name);
+  const snapUrl =
+    snapServer === null || snapPort === null
+      ? null
+      : await listenForClients(snapServer, snapPort, SETTINGS.snapPort.name);
+  load.start();
   return { publicUrl, operatorUrl, snapUrl };
 }
 

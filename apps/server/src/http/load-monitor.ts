@@ -3,6 +3,8 @@ import type { Log } from '../observability/log.ts';
 
 /** Says when this process should reject requests, so that those it has can be answered. */
 export interface LoadMonitor {
+  /** Begins to sample, when the listeners are open: until then the process itself keeps the event loop busy. */
+  start(): void;
   isOverloaded(): boolean;
   close(): void;
 }
@@ -26,9 +28,10 @@ const CALM_MS = 10_000;
 export function createLoadMonitor({ eventLoopDelayMaxMs, log }: LoadMonitorOptions): LoadMonitor {
   let overloaded = false;
   let lastOverloadedMs = Number.NEGATIVE_INFINITY;
-  let dueMs = performance.now() + SAMPLE_INTERVAL_MS;
+  let dueMs = Number.POSITIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
 
-  const timer = setInterval(() => {
+  function sample(): void {
     const nowMs = performance.now();
     const delayMs = nowMs - dueMs;
     dueMs = nowMs + SAMPLE_INTERVAL_MS;
@@ -43,7 +46,14 @@ export function createLoadMonitor({ eventLoopDelayMaxMs, log }: LoadMonitorOptio
       );
     }
     lastOverloadedMs = nowMs;
-  }, SAMPLE_INTERVAL_MS).unref();
+  }
 
-  return { isOverloaded: () => overloaded, close: () => clearInterval(timer) };
+  return {
+    start() {
+      dueMs = performance.now() + SAMPLE_INTERVAL_MS;
+      timer = setInterval(sample, SAMPLE_INTERVAL_MS).unref();
+    },
+    isOverloaded: () => overloaded,
+    close: () => clearInterval(timer),
+  };
 }
