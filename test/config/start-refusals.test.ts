@@ -139,6 +139,14 @@ describe('a process that cannot start', { concurrency: 2 }, () => {
     }
     const migrated = await run(SERVER, ['migrate'], { DATABASE_URL: environment.DATABASE_URL });
     assert.deepEqual([migrated.code, migrated.stdout], [0, 'The schema is up to date.\n']);
+    for (const [argument, says] of [
+      ['--distributed', /does not know --distributed: only --distribute/],
+      ['--distribute', /needs TIBA_STAGING=yes/],
+    ] as const) {
+      const notDistributed = await run(SERVER, ['migrate', argument], { DATABASE_URL: environment.DATABASE_URL });
+      assert.equal(notDistributed.code, 1);
+      assert.match(notDistributed.stderr, says);
+    }
     assert.equal((await run(SERVER, ['manage', 'client', 'list'], environment)).code, 0);
   });
 

@@ -6,6 +6,7 @@ import { createFirstSigningKey, createSigningKeys, type SigningKeys } from '../a
 import type { Settings } from '../config.ts';
 import { type BankFindingNotices, createBankFindingNotices, FINDINGS_CHANNEL } from '../postgres/bank-findings.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
+import { isDistributed } from '../postgres/distribution.ts';
 import { JOB_CONNECTIONS } from '../postgres/job-worker.ts';
 import { createNotificationProof, keepProving, requireNotifications } from '../postgres/notification-proof.ts';
 import { listen, type Notifications } from '../postgres/notifications.ts';
@@ -46,23 +47,17 @@ const LISTENING_CONNECTIONS = 1;
 
 export async function openPostgresServices(context: AppContext): Promise<PostgresServices> {
   const { options, onClose } = context;
-  const { settings, connection, environment, wallClock = Date.now } = options;
+  const { settings, connection, wallClock = Date.now } = options;
   const { log } = options.logging;
   const reservedConnections = LOOK_UP_CONNECTIONS + DELIVERY_CONNECTIONS + JOB_CONNECTIONS + LISTENING_CONNECTIONS;
   const connectionsMax = settings.databaseConnections - reservedConnections;
-  const database = openDatabase({ connection, connectionsMax, log });
+  const distributed = await prepare(context);
+  const database = openDatabase({ connection, connectionsMax, log, distributed });
   onClose('database', () => database.close());
-  const lookUpDatabase = openDatabase({ connection, connectionsMax: LOOK_UP_CONNECTIONS, log });
+  const lookUpDatabase = openDatabase({ connection, connectionsMax: LOOK_UP_CONNECTIONS, log, distributed });
   onClose('look-up database', () => lookUpDatabase.close());
-  const deliveryDatabase = openDatabase({ connection, connectionsMax: DELIVERY_CONNECTIONS, log });
+  const deliveryDatabase = openDatabase({ connection, connectionsMax: DELIVERY_CONNECTIONS, log, distributed });
   onClose('delivery database', () => deliveryDatabase.close());
-  await prepareDatabase(database, connection, {
-    environment,
-    // The sandbox and the embedded PostgreSQL have one process only; the parent of several has migrated.
-    migrate:
-      options.parent === undefined && (environment === 'sandbox' || settings.databaseUrl === null || settings.migrate),
-    onBlocked: () => log.warn('other transactions hold tables that are to be migrated; will retry'),
-  });
 
   // Uses the look-up pool, so that clients can be authenticated while the other pools are exhausted.
   const clients = createClients(lookUpDatabase, defaultLimits(settings));
@@ -105,6 +100,27 @@ export async function openPostgresServices(context: AppContext): Promise<Postgre
     processes,
     now: () => wallClock() - processes.clockSkewMs(),
   };
+}
+
+/** Prepares the database, and returns whether it is a distributed one. */
+async function prepare({ options }: AppContext): Promise<boolean> {
+  const { settings, connection, environment } = options;
+  const { log } = options.logging;
+  const migrates = environment === 'sandbox' || settings.databaseUrl === null || settings.migrate;
+  const database = openDatabase({ connection, connectionsMax: 1, log });
+  try {
+    await prepareDatabase(database, connection, {
+      environment,
+      // The sandbox and the embedded PostgreSQL have one process only; the parent of several has migrated.
+      migrate: options.parent === undefined && migrates,
+      onBlocked: () => log.warn('other transactions hold tables that are to be migrated; will retry'),
+    });
+    const distributed = await isDistributed(database);
+    if (distributed) log.info('the tables of clients are distributed over several nodes');
+    return distributed;
+  } finally {
+    await database.close();
+  }
 }
 
 /** Of clients without limits of their own. */

@@ -7,6 +7,7 @@ import { readSettings, type Settings } from '../config.ts';
 import { StartError } from '../lib/start-error.ts';
 import { createLog } from '../observability/log.ts';
 import { type Database, DatabaseUnavailable, openDatabase } from '../postgres/database.ts';
+import { isDistributed } from '../postgres/distribution.ts';
 import { findManagedState, lockManagedState } from '../postgres/managed-state.ts';
 import { requireSchema } from '../postgres/migrate.ts';
 import { type Recorded, recordingAction } from '../postgres/operator-actions.ts';
@@ -157,14 +158,18 @@ async function run(invocation: Invocation): Promise<CommandResult> {
   const settings = readSettings('manage');
   const postgres = await connectToPostgres(settings, (line) => process.stderr.write(`${line}\n`));
   const { log } = createLog(STDERR, 'error');
-  const database = openDatabase({ connection: postgres.connection, connectionsMax: 1, log });
+  const options = { connection: postgres.connection, connectionsMax: 1, log };
+  const probed = openDatabase(options);
+  let database = probed;
   try {
-    await requireSchema(database);
+    await requireSchema(probed);
     requireApproval(invocation, settings);
     requireReason(invocation);
+    if (await isDistributed(probed)) database = openDatabase({ ...options, distributed: true });
     return await runRecorded(database, invocation, settings);
   } finally {
-    await database.close();
+    if (database !== probed) await database.close();
+    await probed.close();
     await postgres.stop();
   }
 }

@@ -1,18 +1,32 @@
 import { readSettings } from '../config.ts';
+import { StartError } from '../lib/start-error.ts';
 import { createLog } from '../observability/log.ts';
 import { openDatabase } from '../postgres/database.ts';
+import { distribute } from '../postgres/distribution.ts';
 import { prepareDatabase } from '../postgres/prepare-database.ts';
 import { connectToPostgres } from './open-postgres.ts';
 import { environmentOf } from './production.ts';
 
 const STDERR = 2;
+const DISTRIBUTE = '--distribute';
 
 /**
  * `npm run migrate`: brings production's schema up to date, while the processes of the release before it run. Repeating
- * it changes nothing.
+ * it changes nothing. With `--distribute`, it then distributes the tables that grow over the nodes of Citus
+ * (docs/scaling.md).
  */
-export async function migrate(): Promise<void> {
+export async function migrate(args: readonly string[]): Promise<void> {
+  const unknown = args.find((argument) => argument !== DISTRIBUTE);
+  if (unknown !== undefined) throw new StartError(`npm run migrate does not know ${unknown}: only ${DISTRIBUTE}`);
   const settings = readSettings('manage');
+  const environment = environmentOf(settings);
+  const distributes = args.includes(DISTRIBUTE);
+  if (distributes && environment === 'production') {
+    throw new StartError(
+      `${DISTRIBUTE} is for rehearsals: it needs TIBA_STAGING=yes. ` +
+        'docs/scaling.md says what does not run on a distributed database yet',
+    );
+  }
   const print = (line: string): void => void process.stderr.write(`${line}\n`);
   const postgres = await connectToPostgres(settings, print);
   const database = openDatabase({
@@ -22,11 +36,12 @@ export async function migrate(): Promise<void> {
   });
   try {
     await prepareDatabase(database, postgres.connection, {
-      environment: environmentOf(settings),
+      environment,
       migrate: true,
       onBlocked: () => print('waiting for a transaction that holds a table (see pg_stat_activity); trying again …'),
     });
-    process.stdout.write('The schema is up to date.\n');
+    if (distributes) await distribute(database, (table) => print(`distributing ${table} …`));
+    process.stdout.write(distributes ? 'The schema is up to date and distributed.\n' : 'The schema is up to date.\n');
   } finally {
     await database.close();
     await postgres.stop();

@@ -1,5 +1,6 @@
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database } from './database.ts';
+import { deleteOverClients, earliestOverClients, ofClient } from './one-client.ts';
 
 const COLUMNS = [
   'client_id',
@@ -176,34 +177,39 @@ interface AccountCheckRow extends Record<string, unknown> {
 }
 
 /** Deletes up to `limit` records from before then (ISO 8601 UTC), the oldest of each client first. Returns how many. */
-export async function deleteAccountChecks(database: Database, before: string, limit: number): Promise<number> {
-  const rows = await database.query<{ deleted: number }>(
-    `with deleted as (
-       delete from tiba.account_checks where ctid = any (array(
-         select old.tuple
-           from tiba.clients c
-          cross join lateral (
-            select a.ctid as tuple from tiba.account_checks a
-             where a.client_id = c.client_id and a.checked_at < $1::timestamptz
-             order by a.checked_at limit $2
-          ) old
-          limit $2
-       )) returning 1
-     )
-     select count(*)::integer as deleted from deleted`,
-    [before, limit],
-  );
-  return rows[0]?.deleted ?? 0;
-}
+export const deleteAccountChecks = (database: Database, before: string, limit: number): Promise<number> =>
+  deleteOverClients(database, limit, async (own, left) => {
+    const [row] = await own.query<{ deleted: number }>(DELETE_SQL, [before, left]);
+    return row?.deleted ?? 0;
+  });
 
-export async function findOldestAccountCheck(database: Database): Promise<Date | null> {
-  const [row] = await database.query<{ oldest: Date | null }>(
-    `select min(first.checked_at) as oldest from tiba.clients c
-      cross join lateral (select a.checked_at from tiba.account_checks a where a.client_id = c.client_id
-                           order by a.checked_at limit 1) first`,
-  );
-  return row?.oldest ?? null;
-}
+const DELETE_SQL = `
+with old as materialized (
+  select a.client_id, a.checked_at, a.check_id
+    from tiba.clients c
+   cross join lateral (
+     select a.client_id, a.checked_at, a.check_id from tiba.account_checks a
+      where a.client_id = c.client_id and a.checked_at < $1::timestamptz ${ofClient('a')}
+      order by a.checked_at limit $2
+   ) a
+   limit $2
+), deleted as (
+  delete from tiba.account_checks a using old
+   where a.client_id = old.client_id and a.checked_at = old.checked_at and a.check_id = old.check_id ${ofClient('a')}
+  returning 1
+)
+select count(*)::integer as deleted from deleted`;
+
+export const findOldestAccountCheck = (database: Database): Promise<Date | null> =>
+  earliestOverClients(database, async (own) => {
+    const [row] = await own.query<{ oldest: Date | null }>(
+      `select min(first.checked_at) as oldest from tiba.clients c
+        cross join lateral (select a.checked_at from tiba.account_checks a
+                             where a.client_id = c.client_id ${ofClient('a')}
+                             order by a.checked_at limit 1) first`,
+    );
+    return row?.oldest ?? null;
+  });
 
 export interface CheckedAccountsFilter {
   readonly clientId: string;

@@ -3,6 +3,7 @@ import type { SealedEndpoint } from './callback-endpoints.ts';
 import type { Database } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
 import { EVENT_DATA } from './events.ts';
+import { databaseOfClient, ofClient, queryOverClients } from './one-client.ts';
 import { eventDataJson } from './rendered-transactions.ts';
 
 /** A delivery that only this process may send until the lease ends. */
@@ -41,7 +42,8 @@ export async function claimDeliveries(
   { clientId, endpointId }: EndpointKey,
   { limit, leaseMs }: ClaimOptions,
 ): Promise<ClaimedDelivery[]> {
-  const rows = await database.query<ClaimRow>(CLAIM_SQL, [clientId, endpointId, limit, leaseMs], 'claim-deliveries');
+  const ofClient = databaseOfClient(database, clientId);
+  const rows = await ofClient.query<ClaimRow>(CLAIM_SQL, [clientId, endpointId, limit, leaseMs], 'claim-deliveries');
   const [first] = rows;
   if (first === undefined) return [];
   const endpoint = {
@@ -114,8 +116,15 @@ interface ClaimRow extends Record<string, unknown> {
  * an endpoint whose due deliveries are all claimed: there are as many as attempts in flight.
  */
 export async function findDueEndpoints(database: Database): Promise<EndpointKey[]> {
-  const rows = await database.query<{ client_id: string; endpoint_id: string }>(FIND_DUE_SQL, [], 'find-due-endpoints');
+  const rows = database.distributed
+    ? await queryOverClients<DueEndpointRow>(database, FIND_DUE_DISTRIBUTED_SQL)
+    : await database.query<DueEndpointRow>(FIND_DUE_SQL, [], 'find-due-endpoints');
   return rows.map((row) => ({ clientId: row.client_id, endpointId: row.endpoint_id }));
+}
+
+interface DueEndpointRow extends Record<string, unknown> {
+  client_id: string;
+  endpoint_id: string;
 }
 
 const FIND_DUE_SQL = `
@@ -140,3 +149,13 @@ select client_id, endpoint_id
   join tiba.callback_endpoints e using (client_id, endpoint_id)
   join tiba.clients c using (client_id)
  where e.disabled_at is null and c.disabled_at is null and next_attempt_at <= now()`;
+
+/** Each node looks at its own endpoints. A recursion would have to go from node to node. */
+const FIND_DUE_DISTRIBUTED_SQL = `
+select e.client_id, e.endpoint_id
+  from tiba.callback_endpoints e
+  join tiba.clients c on c.client_id = e.client_id
+ where e.disabled_at is null and c.disabled_at is null ${ofClient('e')}
+   and exists (select from tiba.callback_outbox d
+                where d.client_id = e.client_id and d.endpoint_id = e.endpoint_id and d.state = 'pending'
+                  and d.next_attempt_at <= now() ${ofClient('d')})`;

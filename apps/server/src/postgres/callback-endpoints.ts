@@ -95,8 +95,8 @@ export async function changeEndpoint(
 ): Promise<CallbackEndpoint | null> {
   const { clientId, endpointId } = key;
   const { changed, lastDue } = await database.transaction(async (query) => {
-    const before = await query<{ disabled: boolean }>(
-      `select disabled_at is not null as disabled from tiba.callback_endpoints
+    const before = await query<{ disabled: boolean; now: string }>(
+      `select disabled_at is not null as disabled, now()::text as now from tiba.callback_endpoints
         where client_id = $1 and endpoint_id = $2 for no key update`,
       [clientId, endpointId],
     );
@@ -105,14 +105,15 @@ export async function changeEndpoint(
       `update tiba.callback_endpoints
           set url = coalesce($3, url),
               kinds = coalesce($4::text[], kinds),
-              disabled_at = case $5::boolean when true then coalesce(disabled_at, now()) when false then null
-                                             else disabled_at end,
-              disabled_reason = case $5::boolean when true then coalesce(disabled_reason, 'client') when false then null
-                                                 else disabled_reason end,
+              -- A distributed PostgreSQL takes neither "case $5 when", nor now() in a case.
+              disabled_at = case when $5::boolean then coalesce(disabled_at, $7::timestamptz)
+                                 when $5 is null then disabled_at end,
+              disabled_reason = case when $5::boolean then coalesce(disabled_reason, 'client')
+                                     when $5 is null then disabled_reason end,
               failing_since = case when $6 or $3 is not null then null else failing_since end
         where client_id = $1 and endpoint_id = $2
        returning ${ENDPOINT_COLUMNS}`,
-      [clientId, endpointId, url, kinds, disabled, reenabled],
+      [clientId, endpointId, url, kinds, disabled, reenabled, before.rows[0]?.now ?? null],
     );
     return { changed: rows.map(fromRow)[0] ?? null, lastDue: reenabled ? await makePendingDue(query, key, '0') : null };
   });
@@ -134,7 +135,7 @@ async function makePendingDue(query: Query, key: EndpointKey, after: string): Pr
          from (select client_id, endpoint_id, sequence from tiba.callback_outbox
                 where client_id = $1 and endpoint_id = $2 and state = 'pending' and sequence > $3
                 order by sequence limit ${DUE_BATCH_SIZE} for no key update) p
-        where d.client_id = p.client_id and d.endpoint_id = p.endpoint_id and d.sequence = p.sequence
+        where d.client_id = $1 and d.endpoint_id = $2 and d.sequence = p.sequence
        returning d.sequence
      )
      select max(sequence)::text as last, count(*)::int as count from due`,

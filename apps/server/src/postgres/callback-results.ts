@@ -2,6 +2,7 @@ import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { DeliveryState } from './callback-history.ts';
 import type { Database } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
+import { byClient, ofClient } from './one-client.ts';
 
 /**
  * The result of one attempt. Its times reach PostgreSQL as durations, and become times of PostgreSQL's clock there: the
@@ -48,6 +49,20 @@ export interface DisabledEndpoint extends EndpointKey {
  * not change the delivery. A success always does.
  */
 export async function recordResults(
+  database: Database,
+  attempts: readonly RecordedAttempt[],
+  endpoints: readonly EndpointHealth[],
+): Promise<DisabledEndpoint[]> {
+  const disabled: DisabledEndpoint[] = [];
+  await byClient(database, attempts, async (own, ofClients) => {
+    const clientIds = new Set(ofClients.map(({ clientId }) => clientId));
+    const health = own === database ? endpoints : endpoints.filter(({ clientId }) => clientIds.has(clientId));
+    disabled.push(...(await record(own, ofClients, health)));
+  });
+  return disabled;
+}
+
+async function record(
   database: Database,
   attempts: readonly RecordedAttempt[],
   endpoints: readonly EndpointHealth[],
@@ -114,7 +129,7 @@ const endpointParameter = (position: number): string => `$${COLUMNS.length + pos
 const SAME_DELIVERY = `d.client_id = any (array(select client_id from input))
      and d.endpoint_id = any (array(select endpoint_id from input))
      and d.sequence = any (array(select sequence from input))
-     and d.client_id = i.client_id and d.endpoint_id = i.endpoint_id and d.sequence = i.sequence`;
+     and d.client_id = i.client_id and d.endpoint_id = i.endpoint_id and d.sequence = i.sequence ${ofClient('d')}`;
 
 // The arrays repeat the join condition in a form that can only be executed as a look-up by key: see `claimDeliveries`.
 const RECORD_SQL = `
@@ -122,10 +137,12 @@ with input as materialized (
   select client_id collate "C" as client_id, endpoint_id collate "C" as endpoint_id, sequence::bigint as sequence,
          attempt::int as attempt, duration_ms::int as duration_ms,
          ${millisecondsAgo('ended_ms_ago::float8')} as ended_at,
+         ${millisecondsAgo('ended_ms_ago::float8')} + nullif(delay_ms, '')::float8 * interval '1 millisecond'
+           as next_attempt_at,
          nullif(http_status, '')::smallint as http_status,
          -- The body of a response may be empty; the answer is null only when there was no response.
          case when http_status <> '' then coalesce(answer, '') end as answer,
-         nullif(error, '') as error, state, nullif(delay_ms, '')::float8 as delay_ms
+         nullif(error, '') as error, state
     from ${tableFromParameters(COLUMNS)}
 ), delivered as (
   delete from tiba.callback_outbox d using input i where ${SAME_DELIVERY} and i.state = 'delivered'
@@ -142,7 +159,7 @@ with input as materialized (
 ), failed as (
   update tiba.callback_outbox d
      set state = i.state,
-         next_attempt_at = coalesce(i.ended_at + i.delay_ms * interval '1 millisecond', d.next_attempt_at),
+         next_attempt_at = coalesce(i.next_attempt_at, d.next_attempt_at),
          claimed_until = null,
          ended_at = case when i.state <> 'pending' then i.ended_at end
     from input i
@@ -163,7 +180,7 @@ with input as materialized (
                         ${endpointParameter(5)}::boolean[], ${endpointParameter(6)}::float8[])
                    as parameters (client_id, endpoint_id, succeeded, first_failure_ms_ago, gone, last_ended_ms_ago)) n
     join tiba.callback_endpoints e
-      on e.client_id = n.client_id collate "C" and e.endpoint_id = n.endpoint_id collate "C"
+      on e.client_id = n.client_id collate "C" and e.endpoint_id = n.endpoint_id collate "C" ${ofClient('e')}
    where e.disabled_at is null
 )
 update tiba.callback_endpoints e
@@ -171,6 +188,6 @@ update tiba.callback_endpoints e
        disabled_at = case when h.disabled_reason is not null then h.last_ended_at end,
        disabled_reason = h.disabled_reason
   from evaluated h
- where e.client_id = h.client_id and e.endpoint_id = h.endpoint_id and e.disabled_at is null
+ where e.client_id = h.client_id and e.endpoint_id = h.endpoint_id and e.disabled_at is null ${ofClient('e')}
    and (e.failing_since is distinct from h.failing_since or h.disabled_reason is not null)
 returning e.client_id, e.endpoint_id, e.disabled_reason`;

@@ -1,6 +1,7 @@
 import { keyOf } from '../domain/identifiers.ts';
 import type { Database } from './database.ts';
-import { createRetentionScan, type RetentionScan, type ScannedBatch } from './retention-scan.ts';
+import { earliestOverClients, ofClient } from './one-client.ts';
+import { createRetentionScan, type RetentionScan, type ScannedBatch, scanOverClients } from './retention-scan.ts';
 
 /** An attempt of a callback. */
 interface Position {
@@ -15,14 +16,21 @@ interface Position {
  * such events that were given up. Attempts of a delivery that was replayed since, and those of open deliveries, stay.
  */
 export const scanCallbacks = (database: Database, limit: number, nowMs?: () => number): RetentionScan =>
-  createRetentionScan<Position>(async (before, positions) => {
-    const attempts = await deleteAttempts(database, { before, limit, positions });
-    const deliveries = await database.query(EXHAUSTED_SQL, [before, limit]);
-    return {
-      deleted: attempts.deleted + deliveries.length,
-      hasMore: attempts.hasMore || deliveries.length === limit,
-    };
-  }, nowMs);
+  createRetentionScan<Position>(
+    (before, positions) =>
+      scanOverClients(database, limit, (own, left) => scan(own, { before, limit: left, positions })),
+    nowMs,
+  );
+
+async function scan(database: Database, batch: Batch): Promise<ScannedBatch> {
+  const { before, limit } = batch;
+  const attempts = await deleteAttempts(database, batch);
+  const deliveries = await database.query(EXHAUSTED_SQL, [before, limit]);
+  return {
+    deleted: attempts.deleted + deliveries.length,
+    hasMore: attempts.hasMore || deliveries.length === limit,
+  };
+}
 
 interface Batch {
   readonly before: Date;
@@ -66,10 +74,10 @@ interface ScannedEndpoint extends Record<string, unknown> {
 /** SQL: the last event of the client `s` from before $1 that the archive has, where there is an archive, as `last`. */
 const LAST_BEFORE = `
  cross join lateral (
-   select least(v.sequence, (select q.archived_up_to from tiba.event_sequences q where q.client_id = s.client_id))
-            as sequence
+   select least(v.sequence, (select q.archived_up_to from tiba.event_sequences q
+                              where q.client_id = s.client_id ${ofClient('q')})) as sequence
      from tiba.events v
-    where v.client_id = s.client_id and v.occurred_at < $1
+    where v.client_id = s.client_id and v.occurred_at < $1 ${ofClient('v')}
     order by v.occurred_at desc, v.sequence desc limit 1) last`;
 
 const ATTEMPTS_SQL = `
@@ -84,16 +92,19 @@ with positions as materialized (
             a.started_at < $1
             and not exists (select from tiba.callback_outbox o
                              where o.client_id = a.client_id and o.endpoint_id = a.endpoint_id
-                               and o.sequence = a.sequence and (o.state = 'pending' or o.ended_at >= $1)) as goes
+                               and o.sequence = a.sequence and (o.state = 'pending' or o.ended_at >= $1)
+                                   ${ofClient('o')}) as goes
        from tiba.callback_attempts a
       where a.client_id = s.client_id and a.endpoint_id = s.endpoint_id and a.sequence <= last.sequence
+        ${ofClient('a')}
         and (a.sequence, a.attempt) > (coalesce(p.sequence, 0), coalesce(p.attempt, 0))
       order by a.sequence, a.attempt limit $2) a
+   where true ${ofClient('s')}
    limit $2
 ), deleted as (
   delete from tiba.callback_attempts a using examined e
    where e.goes and a.client_id = e.client_id and a.endpoint_id = e.endpoint_id and a.sequence = e.sequence
-     and a.attempt = e.attempt
+     and a.attempt = e.attempt ${ofClient('a')}
   returning a.client_id, a.endpoint_id
 )
 select e.client_id, e.endpoint_id, count(*)::int as examined,
@@ -110,24 +121,27 @@ with exhausted as materialized (
    cross join lateral (
      select o.client_id, o.endpoint_id, o.sequence from tiba.callback_outbox o
       where o.client_id = s.client_id and o.endpoint_id = s.endpoint_id and o.sequence <= last.sequence
-        and o.state = 'exhausted' and o.ended_at < $1
+        and o.state = 'exhausted' and o.ended_at < $1 ${ofClient('o')}
       order by o.sequence limit $2
         for update skip locked) o
+   where true ${ofClient('s')}
    limit $2
 )
 delete from tiba.callback_outbox o using exhausted i
  where o.client_id = i.client_id and o.endpoint_id = i.endpoint_id and o.sequence = i.sequence
-   and o.state = 'exhausted'
+   and o.state = 'exhausted' ${ofClient('o')}
 returning o.sequence`;
 
 /** When the oldest attempt was made, nearly: of each endpoint the one for its first event counts. */
-export async function findOldestAttempt(database: Database): Promise<Date | null> {
-  const [row] = await database.query<{ oldest: Date | null }>(
-    `select min(first.started_at) as oldest from tiba.callback_endpoints e
-      cross join lateral (
-        select a.started_at from tiba.callback_attempts a
-         where a.client_id = e.client_id and a.endpoint_id = e.endpoint_id
-         order by a.sequence, a.attempt limit 1) first`,
-  );
-  return row?.oldest ?? null;
-}
+export const findOldestAttempt = (database: Database): Promise<Date | null> =>
+  earliestOverClients(database, async (own) => {
+    const [row] = await own.query<{ oldest: Date | null }>(
+      `select min(first.started_at) as oldest from tiba.callback_endpoints e
+        cross join lateral (
+          select a.started_at from tiba.callback_attempts a
+           where a.client_id = e.client_id and a.endpoint_id = e.endpoint_id ${ofClient('a')}
+           order by a.sequence, a.attempt limit 1) first
+        where true ${ofClient('e')}`,
+    );
+    return row?.oldest ?? null;
+  });

@@ -1,3 +1,4 @@
+import { changeClients } from './clients.ts';
 import type { Database } from './database.ts';
 
 /** A secret of a client, without the secret. */
@@ -47,7 +48,8 @@ export async function findClientSecrets(database: Database, clientId: string): P
  * when there is no such client.
  */
 export async function replaceClientSecret(database: Database, clientId: string, secretHash: Buffer): Promise<boolean> {
-  const rows = await database.query(
+  const rows = await changeClients(
+    database,
     `with forgotten as (delete from tiba.client_secret_uses where client_id = $1)
      update tiba.clients
         set secret_hash = $2, secret_created_at = now(), second_secret_hash = null, second_secret_created_at = null
@@ -59,7 +61,8 @@ export async function replaceClientSecret(database: Database, clientId: string, 
 
 /** Returns false when there is no such client, or it has two secrets already. */
 export async function addClientSecret(database: Database, clientId: string, secretHash: Buffer): Promise<boolean> {
-  const rows = await database.query(
+  const rows = await changeClients(
+    database,
     `update tiba.clients set second_secret_hash = $2, second_secret_created_at = now()
       where client_id = $1 and second_secret_hash is null returning client_id`,
     [clientId, secretHash],
@@ -73,7 +76,8 @@ export async function retireClientSecret(
   clientId: string,
   { hash, secretId }: Pick<ClientSecret, 'hash' | 'secretId'>,
 ): Promise<boolean> {
-  const rows = await database.query(
+  const rows = await changeClients(
+    database,
     `with retired as (
        update tiba.clients
           set secret_hash = case when secret_hash = $2 then second_secret_hash else secret_hash end,

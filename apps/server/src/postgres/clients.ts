@@ -1,6 +1,6 @@
 import type { LimitedOperation } from '../rate-limit/limiter.ts';
 
-import type { Database, Query } from './database.ts';
+import type { Database, Query, Row } from './database.ts';
 import { SEQUENCE_FLOOR } from './restores.ts';
 
 /**
@@ -92,35 +92,52 @@ export interface NewClient {
   readonly limits?: Partial<Record<ClientLimit, number>>;
 }
 
+/** The notification that clients have changed: every process has them in memory. */
+export const CLIENTS_CHANNEL = 'tiba_clients';
+
+/**
+ * Runs a statement that changes clients, and notifies all processes. A trigger notifies them too, of changes by hand; a
+ * distributed PostgreSQL has no triggers on this table.
+ */
+export const changeClients = (database: Database, sql: string, values: readonly unknown[]): Promise<Row[]> =>
+  database.transaction(async (query) => {
+    const { rows } = await query(sql, values);
+    await query('select pg_notify($1, $2)', [CLIENTS_CHANNEL, '']);
+    return rows;
+  });
+
 /** Returns false when the client_id is already in use. */
-export async function insertClient(database: Database, client: NewClient): Promise<boolean> {
-  const rows = await database.query(
-    // A client that a restore has lost may be created again: its readers know events of the lost time.
-    `with inserted as (
-       insert into tiba.clients
+export const insertClient = (database: Database, client: NewClient): Promise<boolean> =>
+  database.transaction(async (query) => {
+    const { rowCount } = await query(
+      `insert into tiba.clients
          (client_id, name, secret_hash, scopes, check_status_per_minute, check_account_per_minute, accounts_per_day)
-       values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing returning client_id
-     ), numbered as (
-       insert into tiba.event_sequences (client_id, last_sequence)
-       select client_id, ${SEQUENCE_FLOOR} from inserted where exists (select from tiba.restores)
-     )
-     select client_id from inserted`,
-    [
-      client.clientId,
-      client.name,
-      client.secretHash,
-      client.scopes,
-      client.limits?.['check-status'] ?? null,
-      client.limits?.['check-account'] ?? null,
-      client.limits?.['accounts-per-day'] ?? null,
-    ],
-  );
-  return rows.length === 1;
-}
+       values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing`,
+      [
+        client.clientId,
+        client.name,
+        client.secretHash,
+        client.scopes,
+        client.limits?.['check-status'] ?? null,
+        client.limits?.['check-account'] ?? null,
+        client.limits?.['accounts-per-day'] ?? null,
+      ],
+    );
+    if (rowCount === 0) return false;
+    // A client that a restore has lost may be created again: its readers know events of the lost time.
+    await query(
+      `insert into tiba.event_sequences (client_id, last_sequence)
+       select $1, ${SEQUENCE_FLOOR} where exists (select from tiba.restores)`,
+      [client.clientId],
+    );
+    await query('select pg_notify($1, $2)', [CLIENTS_CHANNEL, '']);
+    return true;
+  });
 
 /** What the operator can change about a client, as the assignments of one statement. */
 const CLIENT_CHANGES = {
-  disable: 'disabled_at = coalesce(disabled_at, now())',
+  // least() leaves null out.
+  disable: 'disabled_at = least(disabled_at, now())',
   enable: 'disabled_at = null',
   trust: 'trusted = true',
   distrust: 'trusted = false',
@@ -130,7 +147,8 @@ export type ClientChange = keyof typeof CLIENT_CHANGES;
 
 /** Returns false when there is no such client. */
 export async function changeClient(database: Database, clientId: string, change: ClientChange): Promise<boolean> {
-  const rows = await database.query(
+  const rows = await changeClients(
+    database,
     `update tiba.clients set ${CLIENT_CHANGES[change]} where client_id = $1 returning client_id`,
     [clientId],
   );
@@ -143,10 +161,11 @@ export async function setClientScopes(
   clientId: string,
   scopes: readonly string[],
 ): Promise<boolean> {
-  const rows = await database.query('update tiba.clients set scopes = $2 where client_id = $1 returning client_id', [
-    clientId,
-    scopes,
-  ]);
+  const rows = await changeClients(
+    database,
+    'update tiba.clients set scopes = $2 where client_id = $1 returning client_id',
+    [clientId, scopes],
+  );
   return rows.length === 1;
 }
 
@@ -169,8 +188,9 @@ export async function setClientLimits(
 ): Promise<boolean> {
   const changed = CLIENT_LIMITS.filter((name) => limits[name] !== undefined);
   const assignments = changed.map((name, index) => `${LIMIT_COLUMNS[name]} = $${index + 2}`);
-  const rows = await database.query(
-    `update tiba.clients set ${['client_id = client_id', ...assignments].join(', ')}
+  const rows = await changeClients(
+    database,
+    `update tiba.clients set ${['name = name', ...assignments].join(', ')}
       where client_id = $1 returning client_id`,
     [clientId, ...changed.map((name) => limits[name])],
   );

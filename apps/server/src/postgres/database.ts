@@ -27,13 +27,17 @@ const LOOK_UPS_ONLY = '-c enable_seqscan=off -c enable_mergejoin=off';
 /** A table row, by column name. */
 export type Row = Record<string, unknown>;
 
-// R is the row type that the caller expects from its statement.
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
-export type Query = <R extends Row>(
-  sql: string,
-  values?: readonly unknown[],
-  name?: string,
-) => Promise<{ rows: R[]; rowCount: number | null }>;
+export interface Query {
+  // R is the row type that the caller expects from its statement.
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
+  <R extends Row>(
+    sql: string,
+    values?: readonly unknown[],
+    name?: string,
+  ): Promise<{ rows: R[]; rowCount: number | null }>;
+  /** As of its database; absent on one PostgreSQL. */
+  readonly distributed?: boolean;
+}
 
 export interface Database {
   /** Runs one statement. With a `name` it is a prepared statement: parsed and planned once per connection. */
@@ -46,6 +50,8 @@ export interface Database {
   /** The connections of the pool, and the queries that wait for one. */
   connections(): { readonly total: number; readonly idle: number; readonly waiting: number };
   close(): Promise<void>;
+  /** Whether the rows of clients are distributed over several nodes (postgres/distribution.ts). */
+  readonly distributed: boolean;
 }
 
 export interface DatabaseOptions {
@@ -53,6 +59,8 @@ export interface DatabaseOptions {
   readonly connection: PostgresConnection;
   readonly connectionsMax: number;
   readonly log: Log;
+  /** See `Database`. By default false. */
+  readonly distributed?: boolean;
 }
 
 /** PostgreSQL cannot answer now: frozen, restarting, unreachable, out of connections, or failed over. */
@@ -74,7 +82,7 @@ export class DatabaseContended extends DatabaseUnavailable {
 }
 
 /** A pool of connections that survives PostgreSQL's restarts and fail-overs. */
-export function openDatabase({ connection, connectionsMax, log }: DatabaseOptions): Database {
+export function openDatabase({ connection, connectionsMax, log, distributed = false }: DatabaseOptions): Database {
   const sockets = createSocketTracker();
   const queryTimeoutMs = connection.query_timeout ?? DEADLINES_MS.query_timeout;
   let pool = openPool();
@@ -131,7 +139,7 @@ export function openDatabase({ connection, connectionsMax, log }: DatabaseOption
       const used = pool;
       try {
         const client = await used.connect();
-        return await inTransaction(client, work, timeoutMs);
+        return await inTransaction(client, distributed ? (query) => work(asDistributed(query)) : work, timeoutMs);
       } catch (error) {
         throw unavailable(error, used);
       }
@@ -139,8 +147,11 @@ export function openDatabase({ connection, connectionsMax, log }: DatabaseOption
 
     connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => sockets.close(() => pool.end()),
+    distributed,
   };
 }
+
+const asDistributed = (query: Query): Query => Object.assign(query, { distributed: true });
 
 async function inTransaction<T>(
   client: pg.PoolClient,

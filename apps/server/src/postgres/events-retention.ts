@@ -1,5 +1,6 @@
 import type { Database } from './database.ts';
-import { createRetentionScan, type RetentionScan, type ScannedBatch } from './retention-scan.ts';
+import { earliestOverClients, ofClient } from './one-client.ts';
+import { createRetentionScan, type RetentionScan, type ScannedBatch, scanOverClients } from './retention-scan.ts';
 
 /**
  * Deletes events from before then, with the attempts of their callbacks, at most `limit` in a batch. They go in the
@@ -8,13 +9,23 @@ import { createRetentionScan, type RetentionScan, type ScannedBatch } from './re
  * is deleted learn of it: a process that dies in between leaves events that the next batch deletes.
  */
 export const scanEvents = (database: Database, limit: number, nowMs?: () => number): RetentionScan =>
-  createRetentionScan<string>(async (before, positions) => {
-    const left = await deleteRemoved(database, limit, positions);
-    if (left.hasMore || left.deleted > 0) return { ...left, hasMore: true };
-    if (!(await growRemoved(database, before, limit))) return left;
-    const { deleted } = await deleteRemoved(database, limit, positions);
-    return { deleted, hasMore: true };
-  }, nowMs);
+  createRetentionScan<string>(
+    (before, positions) => scanOverClients(database, limit, (own, left) => scan(own, before, positions, left)),
+    nowMs,
+  );
+
+async function scan(
+  database: Database,
+  before: Date,
+  positions: Map<string, string>,
+  limit: number,
+): Promise<ScannedBatch> {
+  const left = await deleteRemoved(database, limit, positions);
+  if (left.hasMore || left.deleted > 0) return { ...left, hasMore: true };
+  if (!(await growRemoved(database, before, limit))) return left;
+  const { deleted } = await deleteRemoved(database, limit, positions);
+  return { deleted, hasMore: true };
+}
 
 /** Moves each client's `removed_up_to` by at most `limit` events. Returns whether one has moved. */
 async function growRemoved(database: Database, before: Date, limit: number): Promise<boolean> {
@@ -32,7 +43,7 @@ async function growRemoved(database: Database, before: Date, limit: number): Pro
 /** SQL: the next events of the client `s`, and one more. */
 const NEXT_EVENTS = `(
   select v.sequence, v.occurred_at from tiba.events v
-   where v.client_id = s.client_id and v.sequence > s.removed_up_to
+   where v.client_id = s.client_id and v.sequence > s.removed_up_to ${ofClient('v')}
    order by v.sequence limit $2::int + 1) next`;
 
 // Each event's own time counts. One event with a wrong time must not remove the events around it.
@@ -48,8 +59,9 @@ select s.client_id, last.sequence
    select v.sequence from tiba.events v
     where v.client_id = s.client_id and v.sequence > s.removed_up_to and v.sequence < kept.sequence
       -- The archive comes first.
-      and v.sequence <= coalesce(s.archived_up_to, v.sequence)
-    order by v.sequence desc limit 1) last`;
+      and v.sequence <= coalesce(s.archived_up_to, v.sequence) ${ofClient('v')}
+    order by v.sequence desc limit 1) last
+ where true ${ofClient('s')}`;
 
 /** `positions`: of each client, the last event that was examined and stays. */
 function deleteRemoved(database: Database, limit: number, positions: Map<string, string>): Promise<ScannedBatch> {
@@ -82,9 +94,10 @@ function deleteRemoved(database: Database, limit: number, positions: Map<string,
 const HAS_OPEN_DELIVERY = `exists (
   select from tiba.callback_endpoints e
     join tiba.callback_outbox o
-      on o.client_id = e.client_id and o.endpoint_id = e.endpoint_id and o.sequence = v.sequence
+      on o.client_id = e.client_id and o.endpoint_id = e.endpoint_id and o.sequence = v.sequence ${ofClient('o')}
     join tiba.clients c on c.client_id = e.client_id
-   where e.client_id = v.client_id and o.state = 'pending' and e.disabled_at is null and c.disabled_at is null)`;
+   where e.client_id = v.client_id and o.state = 'pending' and e.disabled_at is null and c.disabled_at is null
+         ${ofClient('e')})`;
 
 // In the order of the sequence for each client, so that the last one that stays is the position.
 const EXAMINED_SQL = `
@@ -94,15 +107,16 @@ select v.client_id, v.sequence, v.is_open
  cross join lateral (
    select v.client_id, v.sequence, ${HAS_OPEN_DELIVERY} as is_open from tiba.events v
     where v.client_id = s.client_id and v.sequence > coalesce(p.sequence, 0) and v.sequence <= s.removed_up_to
+          ${ofClient('v')}
     order by v.sequence limit $1) v
- where s.removed_up_to > 0
+ where s.removed_up_to > 0 ${ofClient('s')}
  limit $1`;
 
 // A replay locks the events that it needs.
 const LOCK_SQL = `
 select v.client_id, v.sequence
   from unnest($1::text[], $2::bigint[]) as k (client_id, sequence)
-  join tiba.events v on v.client_id = k.client_id collate "C" and v.sequence = k.sequence
+  join tiba.events v on v.client_id = k.client_id collate "C" and v.sequence = k.sequence ${ofClient('v')}
    for update of v skip locked`;
 
 // A statement of its own, which sees the replays that ended before the events were locked.
@@ -110,27 +124,32 @@ const DELETE_SQL = `
 with old as materialized (
   select v.client_id, v.sequence
     from unnest($1::text[], $2::bigint[]) as k (client_id, sequence)
-    join tiba.events v on v.client_id = k.client_id collate "C" and v.sequence = k.sequence
+    join tiba.events v on v.client_id = k.client_id collate "C" and v.sequence = k.sequence ${ofClient('v')}
    where not ${HAS_OPEN_DELIVERY}
 ), endpoints as materialized (
-  select old.client_id, e.endpoint_id, old.sequence from old join tiba.callback_endpoints e using (client_id)
+  select old.client_id, e.endpoint_id, old.sequence
+    from old join tiba.callback_endpoints e on e.client_id = old.client_id ${ofClient('e')}
 ), deleted_attempts as (
   delete from tiba.callback_attempts a using endpoints i
-   where a.client_id = i.client_id and a.endpoint_id = i.endpoint_id and a.sequence = i.sequence
+   where a.client_id = i.client_id and a.endpoint_id = i.endpoint_id and a.sequence = i.sequence ${ofClient('a')}
 ), deleted_deliveries as (
   delete from tiba.callback_outbox o using endpoints i
-   where o.client_id = i.client_id and o.endpoint_id = i.endpoint_id and o.sequence = i.sequence
+   where o.client_id = i.client_id and o.endpoint_id = i.endpoint_id and o.sequence = i.sequence ${ofClient('o')}
 ), deleted as (
-  delete from tiba.events v using old where v.client_id = old.client_id and v.sequence = old.sequence
+  delete from tiba.events v using old
+   where v.client_id = old.client_id and v.sequence = old.sequence ${ofClient('v')}
   returning 1
 )
 select count(*)::int as deleted from deleted`;
 
-export async function findOldestEvent(database: Database): Promise<Date | null> {
-  const [row] = await database.query<{ oldest: Date | null }>(
-    `select min(first.occurred_at) as oldest from tiba.event_sequences s
-      cross join lateral (select v.occurred_at from tiba.events v where v.client_id = s.client_id
-                           order by v.occurred_at, v.sequence limit 1) first`,
-  );
-  return row?.oldest ?? null;
-}
+export const findOldestEvent = (database: Database): Promise<Date | null> =>
+  earliestOverClients(database, async (own) => {
+    const [row] = await own.query<{ oldest: Date | null }>(
+      `select min(first.occurred_at) as oldest from tiba.event_sequences s
+        cross join lateral (select v.occurred_at from tiba.events v
+                             where v.client_id = s.client_id ${ofClient('v')}
+                             order by v.occurred_at, v.sequence limit 1) first
+        where true ${ofClient('s')}`,
+    );
+    return row?.oldest ?? null;
+  });

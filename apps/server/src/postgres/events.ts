@@ -2,6 +2,8 @@ import type { EventKind } from '../domain/event.ts';
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database, Query } from './database.ts';
 import { selectDeliveryJobs } from './delivery-jobs.ts';
+import { insertEventsOf } from './distributed-events.ts';
+import { databaseOfClient, ofClient } from './one-client.ts';
 import { eventDataJson, printed } from './rendered-transactions.ts';
 import type { TransactionKey } from './transactions.ts';
 
@@ -36,9 +38,17 @@ const COLUMNS = ['client_id', 'subject_id', 'version', 'kind', 'occurred_at', 'd
  */
 export async function insertEvents(query: Query, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
+  const byClient = Map.groupBy(events, ({ clientId }) => clientId);
+  if (query.distributed === true) {
+    // In the order of their IDs, so that concurrent transactions with the same clients cannot deadlock.
+    for (const [clientId, own] of [...byClient].sort(([one], [other]) => (one < other ? -1 : 1))) {
+      await insertEventsOf(query, clientId, own);
+    }
+    return;
+  }
   const rows: Record<(typeof COLUMNS)[number], string | null>[] = [];
   // Client by client: the rows of one client are then side by side in the indexes.
-  for (const own of Map.groupBy(events, ({ clientId }) => clientId).values()) {
+  for (const own of byClient.values()) {
     for (const [index, each] of own.entries()) {
       rows.push({
         client_id: each.clientId,
@@ -84,19 +94,23 @@ ${selectDeliveryJobs('(select distinct client_id, endpoint_id from inserted_deli
  */
 export const EVENT_DATA = `coalesce(v.data,
             (select ${printed('t')} from tiba.transactions_final t
-              where t.client_id = v.client_id and t.transaction_id = v.subject_id),
+              where t.client_id = v.client_id and t.transaction_id = v.subject_id ${ofClient('t')}),
             (select ${printed('t')} from tiba.transactions_in_process t
-              where t.client_id = v.client_id and t.transaction_id = v.subject_id))`;
+              where t.client_id = v.client_id and t.transaction_id = v.subject_id ${ofClient('t')}))`;
 
 /** Stores with the earlier events of these transactions what they look like now. Call it before they change. */
 export async function keepEventData(query: Query, keys: readonly TransactionKey[]): Promise<void> {
   if (keys.length === 0) return;
   await query(
-    `update tiba.events v set data = ${printed('t')}
-       from unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
-       join tiba.transactions t
-         on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C"
-      where v.subject_id = t.transaction_id and v.client_id = t.client_id and v.data is null`,
+    `with kept as materialized (
+       select t.client_id, t.transaction_id, ${printed('t')} as data
+         from unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
+         join tiba.transactions t
+           on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C" ${ofClient('t')}
+     )
+     update tiba.events v set data = kept.data
+       from kept
+      where v.subject_id = kept.transaction_id and v.client_id = kept.client_id ${ofClient('v')} and v.data is null`,
     [keys.map((key) => key.clientId), keys.map((key) => key.transactionId)],
   );
 }
@@ -107,7 +121,7 @@ export async function listEvents(
   clientId: string,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<Event[]> {
-  const rows = await database.query<EventRow>(
+  const rows = await databaseOfClient(database, clientId).query<EventRow>(
     `select client_id, sequence, subject_id, version, kind, occurred_at, ${EVENT_DATA} as data from tiba.events v
       -- Below removed_up_to there may be some that an open delivery needs, and gaps.
       where client_id = $1

@@ -118,6 +118,7 @@ const insideOf = (database: Database, query: Query, outerTimeoutMs = 0): Databas
     return Promise.reject(new Error(`the recorded action needs a timeoutMs of ${timeoutMs}, as its work has`));
   },
   connections: database.connections,
+  distributed: database.distributed,
   close: () => Promise.reject(new Error('a database transaction cannot close its pool')),
 });
 

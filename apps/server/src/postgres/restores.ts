@@ -115,6 +115,8 @@ async function record(query: Query): Promise<Restore & { readonly clients: numbe
   );
   await query(`update tiba.bank_availability set version = greatest(version, ${VERSION_FLOOR})`);
   await query('update tiba.clients set tokens_valid_from = now()');
+  // Triggers notify as well, except on a distributed PostgreSQL.
+  await query("select pg_notify('tiba_clients', ''), pg_notify('tiba_restores', '')");
   await endWhatPeopleDid(query);
   const { epoch, restored_at: restoredAt, restored_to: restoredTo } = restore;
   return { epoch: Number(epoch), restoredAt, restoredTo, clients: rowCount ?? 0 };

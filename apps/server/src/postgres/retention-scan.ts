@@ -1,3 +1,6 @@
+import type { Database } from './database.ts';
+import { eachClient } from './one-client.ts';
+
 /** Deletes old records in batches, and passes over those that must stay once, not in each batch. */
 export interface RetentionScan {
   /** Examines the next records from before then. Resolves to how many it deleted. */
@@ -10,6 +13,23 @@ export interface RetentionScan {
 export interface ScannedBatch {
   readonly deleted: number;
   readonly hasMore: boolean;
+}
+
+/** One batch over all clients; on a distributed PostgreSQL client by client, until `limit` records are deleted. */
+export async function scanOverClients(
+  database: Database,
+  limit: number,
+  scan: (database: Database, limit: number) => Promise<ScannedBatch>,
+): Promise<ScannedBatch> {
+  let deleted = 0;
+  let hasMore = false;
+  for await (const own of eachClient(database)) {
+    if (deleted >= limit) return { deleted, hasMore: true };
+    const batch = await scan(own, limit - deleted);
+    deleted += batch.deleted;
+    hasMore ||= batch.hasMore;
+  }
+  return { deleted, hasMore };
 }
 
 /** What had to stay is examined again after this time. */

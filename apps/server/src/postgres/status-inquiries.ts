@@ -1,4 +1,5 @@
 import type { Database, Query } from './database.ts';
+import { byClient, ofClient } from './one-client.ts';
 import type { ClaimedStatusInquiry } from './status-inquiry-claims.ts';
 import type { TransactionKey } from './transactions.ts';
 
@@ -31,7 +32,8 @@ export async function endStatusInquiries(query: Query, keys: readonly Transactio
   await query(
     `delete from tiba.status_inquiries i
       using unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
-      where i.client_id = k.client_id collate "C" and i.transaction_id = k.transaction_id collate "C"`,
+      where i.client_id = k.client_id collate "C" and i.transaction_id = k.transaction_id collate "C"
+            ${ofClient('i')}`,
     [keys.map((key) => key.clientId), keys.map((key) => key.transactionId)],
     'end-status-inquiries',
   );
@@ -49,10 +51,19 @@ export interface NextStatusInquiry {
  * Releases claims and stores when the next inquiries are due. A claim whose lease has ended and that another process
  * has taken over is left to that process.
  */
-export async function releaseStatusInquiries(
-  database: Database,
-  inquiries: readonly { readonly claimed: ClaimedStatusInquiry; readonly next: NextStatusInquiry }[],
-): Promise<void> {
+export const releaseStatusInquiries = (database: Database, inquiries: readonly ReleasedInquiry[]): Promise<void> =>
+  byClient(
+    database,
+    inquiries.map((each) => ({ ...each, clientId: each.claimed.clientId })),
+    release,
+  );
+
+interface ReleasedInquiry {
+  readonly claimed: ClaimedStatusInquiry;
+  readonly next: NextStatusInquiry;
+}
+
+async function release(database: Database, inquiries: readonly ReleasedInquiry[]): Promise<void> {
   if (inquiries.length === 0) return;
   // Skips locked rows: a transaction that holds such a lock is ending the inquiries, and waiting for it could deadlock.
   await database.query(
@@ -63,13 +74,14 @@ export async function releaseStatusInquiries(
               as k (client_id, transaction_id, claimed_until, next_at, attempts, unknown_since, review_since)
          join tiba.status_inquiries i
            on i.client_id = k.client_id collate "C" and i.transaction_id = k.transaction_id collate "C"
-          and i.claimed_until = k.claimed_until
+          and i.claimed_until = k.claimed_until ${ofClient('i')}
           for update of i skip locked
      )
      update tiba.status_inquiries i
         set next_at = released.next_at, claimed_until = null, attempts = released.attempts,
             unknown_since = released.unknown_since, review_since = released.review_since
-       from released where i.client_id = released.client_id and i.transaction_id = released.transaction_id`,
+       from released
+      where i.client_id = released.client_id and i.transaction_id = released.transaction_id ${ofClient('i')}`,
     [
       inquiries.map(({ claimed }) => claimed.clientId),
       inquiries.map(({ claimed }) => claimed.transactionId),
@@ -126,14 +138,15 @@ export async function endInquiryReview(
 ): Promise<string | null> {
   const [row] = await database.query<{ review_since: Date }>(
     `with reviewed as (
-       select client_id, transaction_id, review_since from tiba.status_inquiries
+       -- An inquiry that is in flight keeps its lease, but no longer holds this claim: what it would store is older.
+       select client_id, transaction_id, review_since, claimed_until + interval '1 millisecond' as lease_end
+         from tiba.status_inquiries
         where client_id = $1 and transaction_id = $2 and review_since is not null for update
      ), ended as (
-       -- An inquiry that is in flight keeps its lease, but no longer holds this claim: what it would store is older.
        update tiba.status_inquiries i
-          set unknown_since = null, review_since = null, claimed_until = claimed_until + interval '1 millisecond',
-              next_at = greatest(now(), claimed_until + interval '1 millisecond')
-         from reviewed where i.client_id = reviewed.client_id and i.transaction_id = reviewed.transaction_id
+          set unknown_since = null, review_since = null, claimed_until = reviewed.lease_end,
+              next_at = greatest(now(), reviewed.lease_end)
+         from reviewed where i.client_id = $1 and i.transaction_id = reviewed.transaction_id
      )
      select review_since from reviewed`,
     [clientId, transactionId],

@@ -1,4 +1,5 @@
 import type { Database } from './database.ts';
+import { byClient, databaseOfClient, ofClient, queryOverClients } from './one-client.ts';
 import type { TransactionKey } from './transactions.ts';
 
 /**
@@ -45,22 +46,27 @@ interface ClaimedRow extends Record<string, unknown> {
 
 /** The names of rails for which an inquiry is due, whether or not such a rail is configured. */
 export async function findRailsWithDueInquiries(database: Database): Promise<string[]> {
-  // A loose index scan: it jumps from rail to rail, and reads none of the rows between.
-  const rows = await database.query<{ rail: string }>(
-    `with recursive rails as (
-       (select rail from tiba.status_inquiries order by rail limit 1)
-       union all
-       select (select i.rail from tiba.status_inquiries i where i.rail > rails.rail order by i.rail limit 1)
-         from rails where rails.rail is not null
-     )
-     select rail from rails
-      where rail is not null
-        and exists (select from tiba.status_inquiries i where i.rail = rails.rail and i.next_at <= now())`,
-    [],
-    'rails-with-due-inquiries',
-  );
-  return rows.map(({ rail }) => rail);
+  const rows = database.distributed
+    ? await queryOverClients<{ rail: string }>(database, DUE_RAILS_DISTRIBUTED_SQL)
+    : await database.query<{ rail: string }>(DUE_RAILS_SQL, [], 'rails-with-due-inquiries');
+  return [...new Set(rows.map(({ rail }) => rail))];
 }
+
+// A loose index scan: it jumps from rail to rail, and reads none of the rows between.
+const DUE_RAILS_SQL = `
+with recursive rails as (
+  (select rail from tiba.status_inquiries order by rail limit 1)
+  union all
+  select (select i.rail from tiba.status_inquiries i where i.rail > rails.rail order by i.rail limit 1)
+    from rails where rails.rail is not null
+)
+select rail from rails
+ where rail is not null
+   and exists (select from tiba.status_inquiries i where i.rail = rails.rail and i.next_at <= now())`;
+
+/** A recursion would have to go from node to node. */
+const DUE_RAILS_DISTRIBUTED_SQL = `
+select distinct i.rail from tiba.status_inquiries i where i.next_at <= now() ${ofClient('i')}`;
 
 // The end of the lease identifies the claim when it is released, and a time in JavaScript has no microseconds.
 const NOW = "date_trunc('milliseconds', now())";
@@ -72,28 +78,52 @@ const CLAIMED_COLUMNS = `
          t.bank_code, t.account_number, i.attempts, i.unknown_since, i.review_since, due.next_at as due_at,
          i.last_inquired_at as claimed_at, i.claimed_until`;
 
-const JOIN_DUE = `i.client_id = due.client_id and i.transaction_id = due.transaction_id
-     and t.client_id = i.client_id and t.transaction_id = i.transaction_id`;
+const JOIN_DUE = `i.client_id = due.client_id and i.transaction_id = due.transaction_id ${ofClient('i')}
+     and t.client_id = i.client_id and t.transaction_id = i.transaction_id ${ofClient('t')}`;
 
 /** Claims due inquiries of the rail, the longest due first. Concurrent claims get different inquiries. */
 export async function claimDueStatusInquiries(
   database: Database,
   { rail, leaseMs, limit }: { readonly rail: string; readonly leaseMs: number; readonly limit: number },
 ): Promise<ClaimedStatusInquiry[]> {
-  const rows = await database.query<ClaimedRow>(
-    `with due as (
-       select client_id, transaction_id, next_at from tiba.status_inquiries
-        where rail = $2 and next_at <= now()
-        order by next_at limit $3
-        for update skip locked
-     )
-     update tiba.status_inquiries i set ${CLAIM_ASSIGNMENTS}
-       from due, tiba.transactions t where ${JOIN_DUE}
-     returning ${CLAIMED_COLUMNS}`,
-    [leaseMs, rail, limit],
-    'claim-due-status-inquiries',
+  const claimed: ClaimedStatusInquiry[] = [];
+  const claim = async (own: Database, count: number): Promise<void> => {
+    const rows = await own.query<ClaimedRow>(CLAIM_DUE_SQL, [leaseMs, rail, count], 'claim-due-status-inquiries');
+    for (const row of rows) claimed.push(fromRow(row));
+  };
+  if (database.distributed) {
+    const due = await findDue(database, { rail, overdueMs: 0, limit });
+    await byClient(database, due, (own, { length }) => claim(own, length));
+  } else {
+    await claim(database, limit);
+  }
+  return claimed;
+}
+
+const CLAIM_DUE_SQL = `
+with due as (
+  select d.client_id, d.transaction_id, d.next_at from tiba.status_inquiries d
+   where d.rail = $2 and d.next_at <= now() ${ofClient('d')}
+   order by d.next_at limit $3
+   for update skip locked
+)
+update tiba.status_inquiries i set ${CLAIM_ASSIGNMENTS}
+  from due, tiba.transactions t where ${JOIN_DUE}
+returning ${CLAIMED_COLUMNS}`;
+
+/** Of a distributed PostgreSQL, which locks the rows of one client at a time. Others may claim them meanwhile. */
+async function findDue(
+  database: Database,
+  { rail, overdueMs, limit }: Pick<Postponement, 'rail' | 'overdueMs' | 'limit'>,
+): Promise<TransactionKey[]> {
+  const rows = await queryOverClients<{ client_id: string; transaction_id: string }>(
+    database,
+    `select d.client_id, d.transaction_id from tiba.status_inquiries d
+      where d.rail = $1 and d.next_at <= now() - $2 * interval '1 millisecond' ${ofClient('d')}
+      order by d.next_at limit $3`,
+    [rail, overdueMs, limit],
   );
-  return rows.map(fromRow);
+  return rows.slice(0, limit).map((row) => ({ clientId: row.client_id, transactionId: row.transaction_id }));
 }
 
 /** Conditions for an inquiry about one transaction ahead of its schedule. */
@@ -114,7 +144,9 @@ export async function claimStatusInquiry(
   { clientId, transactionId, rail }: TransactionKey & { readonly rail: string },
   { leaseMs, staleMs, staleInReviewMs }: RefreshConditions,
 ): Promise<{ readonly claimed: ClaimedStatusInquiry | null; readonly inquiredMsAgo: number | null }> {
-  const [row] = await database.query<Partial<ClaimedRow> & { inquired_ms_ago: number | null }>(
+  const [row] = await databaseOfClient(database, clientId).query<
+    Partial<ClaimedRow> & { inquired_ms_ago: number | null }
+  >(
     `with due as (
        select client_id, transaction_id, next_at from tiba.status_inquiries
         where client_id = $2 and transaction_id = $3 and rail = $4
@@ -151,19 +183,22 @@ export interface Postponement {
 }
 
 /** Postpones inquiries of the rail that have been due for `overdueMs` and that no process has claimed. */
-export async function postponeDueStatusInquiries(
-  database: Database,
-  { rail, overdueMs, delayMs, limit }: Postponement,
-): Promise<void> {
+export async function postponeDueStatusInquiries(database: Database, postponement: Postponement): Promise<void> {
+  if (!database.distributed) return postpone(database, postponement);
+  const due = await findDue(database, postponement);
+  await byClient(database, due, (own, { length }) => postpone(own, { ...postponement, limit: length }));
+}
+
+async function postpone(database: Database, { rail, overdueMs, delayMs, limit }: Postponement): Promise<void> {
   await database.query(
     `with due as (
-       select client_id, transaction_id from tiba.status_inquiries
-        where rail = $1 and next_at <= now() - $2 * interval '1 millisecond'
-        order by next_at limit $4
+       select d.client_id, d.transaction_id from tiba.status_inquiries d
+        where d.rail = $1 and d.next_at <= now() - $2 * interval '1 millisecond' ${ofClient('d')}
+        order by d.next_at limit $4
         for update skip locked
      )
      update tiba.status_inquiries i set next_at = now() + $3 * interval '1 millisecond'
-       from due where i.client_id = due.client_id and i.transaction_id = due.transaction_id`,
+       from due where i.client_id = due.client_id and i.transaction_id = due.transaction_id ${ofClient('i')}`,
     [rail, overdueMs, delayMs, limit],
   );
 }

@@ -56,7 +56,34 @@ const QUEUE_MAX = 20_000;
  * look-up reads the table. This batching was measured (docs/decisions/0006-batched-look-ups.md), so
  * `lib/batcher.ts` does not replace it.
  */
-export function createTransactionLookUp(database: Database, options: LookUpOptions = {}): TransactionLookUp {
+export const createTransactionLookUp = (database: Database, options: LookUpOptions = {}): TransactionLookUp =>
+  database.distributed
+    ? createLookUpByClient(database, options)
+    : createLookUp(database, (batch) => queryBatch(database, batch), options);
+
+/**
+ * Of a distributed database, which can look rows up in one place when a query is about one client. Each client has
+ * batches of its own, so the clients of a node that is slow or away delay no others.
+ */
+function createLookUpByClient(database: Database, options: LookUpOptions): TransactionLookUp {
+  const lookUps = new Map<string, TransactionLookUp>();
+  const ofClient = (clientId: string): TransactionLookUp => {
+    const known = lookUps.get(clientId);
+    if (known !== undefined) return known;
+    const created = createLookUp(database, (batch) => queryBatchOf(database, clientId, batch), options);
+    lookUps.set(clientId, created);
+    return created;
+  };
+  return {
+    find: (clientId, value, alsoTransactionId, callback) =>
+      ofClient(clientId).find(clientId, value, alsoTransactionId, callback),
+    findAll: (clientId, values) => ofClient(clientId).findAll(clientId, values),
+  };
+}
+
+type QueryBatch = (batch: readonly PendingLookUp[]) => Promise<string[]>;
+
+function createLookUp(database: Database, query: QueryBatch, options: LookUpOptions): TransactionLookUp {
   const { batchMax = BATCH_MAX, onBatch } = options;
   const inFlightMax = batchMax === 1 ? Number.POSITIVE_INFINITY : BATCHES_IN_FLIGHT_MAX;
   let queue: PendingLookUp[] = [];
@@ -84,7 +111,7 @@ export function createTransactionLookUp(database: Database, options: LookUpOptio
     let results: string[] | undefined;
     let failure: unknown;
     try {
-      results = await withRetry(() => queryBatch(database, batch));
+      results = await withRetry(() => query(batch));
     } catch (error) {
       failure = error;
     }
@@ -138,7 +165,7 @@ async function withRetry(query: () => Promise<string[]>): Promise<string[]> {
   }
 }
 
-async function queryBatch(database: Database, batch: PendingLookUp[]): Promise<string[]> {
+async function queryBatch(database: Database, batch: readonly PendingLookUp[]): Promise<string[]> {
   const clientIds = batch.map(({ clientId }) => clientId).join(SEPARATOR);
   const kinds = batch.map(({ alsoTransactionId }) => (alsoTransactionId ? 't' : 'r')).join('');
   const values = batch.map(({ value }) => value).join(SEPARATOR);
@@ -147,11 +174,29 @@ async function queryBatch(database: Database, batch: PendingLookUp[]): Promise<s
   return splitResults(rows, batch.length);
 }
 
-async function queryAll(database: Database, clientId: string, values: readonly string[]): Promise<string[]> {
-  const kinds = values.map((value) => (isTransactionId(value) ? 't' : 'r')).join('');
-  const parameters = [clientId, kinds, values.join(SEPARATOR)];
+const queryBatchOf = (database: Database, clientId: string, batch: readonly PendingLookUp[]): Promise<string[]> =>
+  queryOf(
+    database,
+    clientId,
+    batch.map(({ value, alsoTransactionId }) => ({ value, kind: alsoTransactionId ? 't' : 'r' })),
+  );
+
+const queryAll = (database: Database, clientId: string, values: readonly string[]): Promise<string[]> =>
+  queryOf(
+    database,
+    clientId,
+    values.map((value) => ({ value, kind: isTransactionId(value) ? 't' : 'r' })),
+  );
+
+async function queryOf(
+  database: Database,
+  clientId: string,
+  lookUps: readonly { readonly value: string; readonly kind: 't' | 'r' }[],
+): Promise<string[]> {
+  const kinds = lookUps.map(({ kind }) => kind).join('');
+  const parameters = [clientId, kinds, lookUps.map(({ value }) => value).join(SEPARATOR)];
   const rows = await database.query<ResultRow>(LOOK_UP_ALL_SQL, parameters, 'transaction-look-up-all');
-  return splitResults(rows, values.length);
+  return splitResults(rows, lookUps.length);
 }
 
 type ResultRow = { readonly results: string };

@@ -1,5 +1,6 @@
 import type { Database } from './database.ts';
-import { createRetentionScan, type RetentionScan, type ScannedBatch } from './retention-scan.ts';
+import { earliestOverClients, ofClient } from './one-client.ts';
+import { createRetentionScan, type RetentionScan, type ScannedBatch, scanOverClients } from './retention-scan.ts';
 
 interface Position {
   /** As PostgreSQL writes it, to the microsecond. */
@@ -13,7 +14,8 @@ interface Position {
  */
 export const scanTransactions = (database: Database, limit: number, nowMs?: () => number): RetentionScan =>
   createRetentionScan<Position>(
-    (before, positions) => deleteTransactions(database, { before, limit, positions }),
+    (before, positions) =>
+      scanOverClients(database, limit, (own, left) => deleteTransactions(own, { before, limit: left, positions })),
     nowMs,
   );
 
@@ -64,9 +66,10 @@ with positions as materialized (
      select t.client_id, t.transaction_id, t.processed_at, t.version,
             (t.reversed_at is null or t.reversed_at < $1)
             and not exists (select from tiba.events v
-                             where v.subject_id = t.transaction_id and v.client_id = t.client_id) as goes
+                             where v.subject_id = t.transaction_id and v.client_id = t.client_id
+                                   ${ofClient('v')}) as goes
        from tiba.transactions_final t
-      where t.client_id = c.client_id and t.processed_at < $1
+      where t.client_id = c.client_id and t.processed_at < $1 ${ofClient('t')}
         and (t.processed_at, t.transaction_id)
               > (coalesce(p.processed_at, '-infinity'), coalesce(p.transaction_id, '') collate "C")
       order by t.processed_at, t.transaction_id limit $2) t
@@ -77,15 +80,15 @@ with positions as materialized (
    cross join lateral (
      select o.client_id, o.transaction_id from tiba.transactions_final o
       where o.transaction_id = e.transaction_id and o.client_id = e.client_id and o.version = e.version
-        and o.processed_at < $1 and (o.reversed_at is null or o.reversed_at < $1)
+        and o.processed_at < $1 and (o.reversed_at is null or o.reversed_at < $1) ${ofClient('o')}
         for update skip locked) t
    where e.goes
 ), deleted_updates as (
   delete from tiba.other_status_updates u using old
-   where u.client_id = old.client_id and u.transaction_id = old.transaction_id
+   where u.client_id = old.client_id and u.transaction_id = old.transaction_id ${ofClient('u')}
 ), deleted as (
   delete from tiba.transactions_final t using old
-   where t.client_id = old.client_id and t.transaction_id = old.transaction_id
+   where t.client_id = old.client_id and t.transaction_id = old.transaction_id ${ofClient('t')}
   returning t.client_id
 )
 select e.client_id, count(*)::int as examined,
@@ -96,12 +99,13 @@ select e.client_id, count(*)::int as examined,
  group by e.client_id`;
 
 /** When the first final transaction ended. */
-export async function findOldestTransaction(database: Database): Promise<Date | null> {
-  const [row] = await database.query<{ oldest: Date | null }>(
-    `select min(first.processed_at) as oldest from tiba.clients c
-      cross join lateral (select t.processed_at from tiba.transactions_final t
-                           where t.client_id = c.client_id
-                           order by t.processed_at, t.transaction_id limit 1) first`,
-  );
-  return row?.oldest ?? null;
-}
+export const findOldestTransaction = (database: Database): Promise<Date | null> =>
+  earliestOverClients(database, async (own) => {
+    const [row] = await own.query<{ oldest: Date | null }>(
+      `select min(first.processed_at) as oldest from tiba.clients c
+        cross join lateral (select t.processed_at from tiba.transactions_final t
+                             where t.client_id = c.client_id ${ofClient('t')}
+                             order by t.processed_at, t.transaction_id limit 1) first`,
+    );
+    return row?.oldest ?? null;
+  });

@@ -2,6 +2,7 @@ import { keyOf } from '../domain/identifiers.ts';
 import { isFinal, type Status, type Transaction } from '../domain/transaction.ts';
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database, Query } from './database.ts';
+import { ofClient, queryOverClients } from './one-client.ts';
 import { renderedColumn } from './rendered-transactions.ts';
 
 export interface TransactionKey {
@@ -52,7 +53,7 @@ export async function lockTransactions(query: Query, keys: readonly TransactionK
     `select ${TRANSACTION_COLUMNS}
        from tiba.transactions t
        join unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
-         on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C"
+         on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C" ${ofClient('t')}
       order by t.transaction_id, t.client_id
         -- Not "for update", which would also block foreign key checks: another feed's inserts of status updates.
         for no key update of t`,
@@ -66,14 +67,30 @@ export async function lockTransactions(query: Query, keys: readonly TransactionK
  * Transactions in PROCESS that were expected to be final by `now` and are not marked overdue yet, the earliest first.
  */
 export async function findNewlyOverdue(query: Query, now: string, limit: number): Promise<TransactionKey[]> {
-  const { rows } = await query<{ client_id: string; transaction_id: string }>(
-    `select client_id, transaction_id from tiba.transactions
-      where status = 'PROCESS' and overdue_since is null and expected_by <= $1
-      order by expected_by limit $2`,
-    [now, limit],
-  );
-  return rows.map((row) => ({ clientId: row.client_id, transactionId: row.transaction_id }));
+  const { rows } = await query<KeyRow>(NEWLY_OVERDUE_SQL, [now, limit]);
+  return rows.map(toKey);
 }
+
+/** The same of a distributed database, without a database transaction and without an order while a node is away. */
+export async function findNewlyOverdueOverClients(
+  database: Database,
+  now: string,
+  limit: number,
+): Promise<TransactionKey[]> {
+  return (await queryOverClients<KeyRow>(database, NEWLY_OVERDUE_SQL, [now, limit])).slice(0, limit).map(toKey);
+}
+
+interface KeyRow extends Record<string, unknown> {
+  client_id: string;
+  transaction_id: string;
+}
+
+const toKey = (row: KeyRow): TransactionKey => ({ clientId: row.client_id, transactionId: row.transaction_id });
+
+const NEWLY_OVERDUE_SQL = `
+select t.client_id, t.transaction_id from tiba.transactions t
+ where t.status = 'PROCESS' and t.overdue_since is null and t.expected_by <= $1 ${ofClient('t')}
+ order by t.expected_by limit $2`;
 
 /** Transactions in PROCESS that are overdue, the longest first. Reads across clients, for the operator. */
 export async function listOverdue(database: Database, limit: number): Promise<Transaction[]> {
@@ -94,7 +111,7 @@ export async function findTransactionsByReference(
     `select t.client_id, t.transaction_id, t.reference_id
        from tiba.transactions t
        join unnest($1::text[], $2::text[]) as k (client_id, reference_id)
-         on t.client_id = k.client_id collate "C" and t.reference_id = k.reference_id collate "C"`,
+         on t.client_id = k.client_id collate "C" and t.reference_id = k.reference_id collate "C" ${ofClient('t')}`,
     [references.map((each) => each.clientId), references.map((each) => each.referenceId)],
     'find-transactions-by-reference',
   );
@@ -187,9 +204,11 @@ async function existFinal(query: Query, transactions: readonly Transaction[]): P
     `select from unnest($1::text[], $2::text[], $3::text[]) as k (client_id, transaction_id, reference_id)
       where coalesce(
         (select true from tiba.transactions_final t
-          where t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C" limit 1),
+          where t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C"
+                ${ofClient('t')} limit 1),
         (select true from tiba.transactions_final t
-          where t.client_id = k.client_id collate "C" and t.reference_id = k.reference_id collate "C" limit 1))
+          where t.client_id = k.client_id collate "C" and t.reference_id = k.reference_id collate "C"
+                ${ofClient('t')} limit 1))
       limit 1`,
     [
       transactions.map(({ clientId }) => clientId),
@@ -231,20 +250,28 @@ export async function updateTransactions(
 ): Promise<void> {
   if (transactions.length === 0) return;
   await query(
-    `update tiba.transactions t
-        set status = input.status, processed_at = nullif(input.processed_at, '')::timestamptz,
-            failure_reason = nullif(input.failure_reason, ''), version = input.version::int,
-            rail = nullif(input.rail, ''), rail_reference = nullif(input.rail_reference, ''),
-            reversed_at = nullif(input.reversed_at, '')::timestamptz,
-            source_account_number = nullif(input.source_account_number, ''),
-            service_code = nullif(input.service_code, ''), external_id = nullif(input.external_id, ''),
-            bank_reference = nullif(input.bank_reference, ''),
-            overdue_since = nullif(input.overdue_since, '')::timestamptz, rendered = input.rendered,
-            advanced_by = coalesce(nullif(input.advanced_by, '')::bigint, t.advanced_by)
-       from ${tableFromParameters(CHANGING_COLUMNS)}
-      where t.client_id = input.client_id collate "C" and t.transaction_id = input.transaction_id collate "C"
+    // A distributed PostgreSQL converts no text to a time inside an update.
+    `with changed as materialized (
+       select client_id collate "C" as client_id, transaction_id collate "C" as transaction_id, status,
+              nullif(processed_at, '')::timestamptz as processed_at, nullif(failure_reason, '') as failure_reason,
+              version::int as version, nullif(rail, '') as rail, nullif(rail_reference, '') as rail_reference,
+              nullif(reversed_at, '')::timestamptz as reversed_at,
+              nullif(source_account_number, '') as source_account_number, nullif(service_code, '') as service_code,
+              nullif(external_id, '') as external_id, nullif(bank_reference, '') as bank_reference,
+              nullif(overdue_since, '')::timestamptz as overdue_since, rendered,
+              nullif(advanced_by, '')::bigint as advanced_by
+         from ${tableFromParameters(CHANGING_COLUMNS)}
+     )
+     update tiba.transactions t
+        set status = c.status, processed_at = c.processed_at, failure_reason = c.failure_reason, version = c.version,
+            rail = c.rail, rail_reference = c.rail_reference, reversed_at = c.reversed_at,
+            source_account_number = c.source_account_number, service_code = c.service_code,
+            external_id = c.external_id, bank_reference = c.bank_reference, overdue_since = c.overdue_since,
+            rendered = c.rendered, advanced_by = coalesce(c.advanced_by, t.advanced_by)
+       from changed c
+      where t.client_id = c.client_id and t.transaction_id = c.transaction_id ${ofClient('t')}
         -- The last of several guards: a final status never changes.
-        and (t.status = 'PROCESS' or t.status = input.status)`,
+        and (t.status = 'PROCESS' or t.status = c.status)`,
     toColumnParameters(
       CHANGING_COLUMNS,
       transactions.map((transaction) => toRow(transaction, updateIds)),

@@ -3,7 +3,13 @@ import { markOverdue } from '../domain/apply-update.ts';
 import type { Transaction } from '../domain/transaction.ts';
 import { createBatcher } from '../lib/batcher.ts';
 import { type Database, DatabaseContended, DatabaseUnavailable, type Query } from '../postgres/database.ts';
-import { findNewlyOverdue, lockTransactions } from '../postgres/transactions.ts';
+import { byClient } from '../postgres/one-client.ts';
+import {
+  findNewlyOverdue,
+  findNewlyOverdueOverClients,
+  lockTransactions,
+  type TransactionKey,
+} from '../postgres/transactions.ts';
 import { type AppliedUpdate, decide, type ReceivedUpdate, type UpdatePlan } from './decide.ts';
 import { persist } from './persist.ts';
 
@@ -52,19 +58,8 @@ export function createTransactionUpdater({
     }
   }
 
-  async function retryWhileContended<T>(work: (query: Query, attempt: number) => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await database.transaction((query) => work(query, attempt));
-      } catch (error) {
-        if (!(error instanceof DatabaseContended) || attempt === ATTEMPTS_MAX) throw error;
-        await wait(0);
-      }
-    }
-  }
-
-  const apply = (updates: readonly ReceivedUpdate[], now = new Date(readTime())): Promise<AppliedUpdate[]> =>
-    retryWhileContended(async (query, attempt) => {
+  const applyTogether = (own: Database, updates: readonly ReceivedUpdate[], now: Date): Promise<AppliedUpdate[]> =>
+    retryWhileContended(own, async (query, attempt) => {
       const plan = await decide(query, updates, {
         now: now.toISOString(),
         versionFloor: versionFloor(),
@@ -75,20 +70,60 @@ export function createTransactionUpdater({
       return plan.applied;
     });
 
+  /** A distributed database applies the updates of each client in a database transaction of its own, on one node. */
+  async function apply(updates: readonly ReceivedUpdate[], now = new Date(readTime())): Promise<AppliedUpdate[]> {
+    if (!database.distributed) return applyTogether(database, updates, now);
+    const applied: AppliedUpdate[] = [];
+    const numbered = updates.map((received, index) => ({ received, index, clientId: received.update.clientId }));
+    await byClient(database, numbered, async (own, items) => {
+      const received = items.map((item) => item.received);
+      const results = await applyTogether(own, received, now);
+      for (const [position, result] of results.entries()) applied[items[position]?.index ?? 0] = result;
+    });
+    return applied;
+  }
+
+  /** Locked and read again: since then it may have become final, or another process may have marked it. */
+  async function markOverdue(query: Query, keys: readonly TransactionKey[], now: Date): Promise<number> {
+    const known = keys.length === 0 ? [] : await lockTransactions(query, keys);
+    const plan = overduePlan(known, { now: now.toISOString(), versionFloor: versionFloor() });
+    await persistPlan(query, plan, now);
+    return plan.changed.length;
+  }
+
   return {
     apply,
-    applyBatched: batchUpdates(apply),
+    applyBatched: batchUpdates(apply, database.distributed),
 
-    markOverdue: (now, limit) =>
-      retryWhileContended(async (query) => {
-        const keys = await findNewlyOverdue(query, now.toISOString(), limit);
-        // Locked and read again: since then it may have become final, or another process may have marked it.
-        const known = keys.length === 0 ? [] : await lockTransactions(query, keys);
-        const plan = overduePlan(known, { now: now.toISOString(), versionFloor: versionFloor() });
-        await persistPlan(query, plan, now);
-        return plan.changed.length;
-      }),
+    async markOverdue(now, limit) {
+      const until = now.toISOString();
+      if (!database.distributed) {
+        return retryWhileContended(database, async (query) =>
+          markOverdue(query, await findNewlyOverdue(query, until, limit), now),
+        );
+      }
+      let marked = 0;
+      const found = await findNewlyOverdueOverClients(database, until, limit);
+      await byClient(database, found, async (own, keys) => {
+        marked += await retryWhileContended(own, (query) => markOverdue(query, keys, now));
+      });
+      return marked;
+    },
   };
+}
+
+async function retryWhileContended<T>(
+  database: Database,
+  work: (query: Query, attempt: number) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await database.transaction((query) => work(query, attempt));
+    } catch (error) {
+      if (!(error instanceof DatabaseContended) || attempt === ATTEMPTS_MAX) throw error;
+      await wait(0);
+    }
+  }
 }
 
 type Apply = (updates: readonly ReceivedUpdate[]) => Promise<AppliedUpdate[]>;
@@ -104,9 +139,9 @@ const BATCHES_MAX = 2;
  * Applies the updates of small concurrent calls in one database transaction: a core that feeds each change by itself
  * then costs about as much as one that gathers them, and holds no connection for each. Each caller gets the results of
  * its own updates. If a batch fails, each call is applied again alone, so that no call fails because of another's
- * updates; while the database is unavailable, all of them fail.
+ * updates; while the database is unavailable, all of them fail. Of a distributed one, another node may be available.
  */
-function batchUpdates(apply: Apply): Apply {
+function batchUpdates(apply: Apply, distributed: boolean): Apply {
   const batcher = createBatcher<readonly ReceivedUpdate[], AppliedUpdate[]>(
     async (calls) => {
       const applied = await apply(calls.flat());
@@ -117,7 +152,7 @@ function batchUpdates(apply: Apply): Apply {
     {
       weightOf: ({ length }) => length,
       batchesMax: BATCHES_MAX,
-      isolates: (error) => !(error instanceof DatabaseUnavailable),
+      isolates: (error) => distributed || !(error instanceof DatabaseUnavailable),
     },
   );
   return (updates) => (updates.length > BATCHED_CALL_MAX ? apply(updates) : batcher.add(updates));

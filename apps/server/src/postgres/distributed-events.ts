@@ -1,0 +1,71 @@
+import type { EventKind } from '../domain/event.ts';
+import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
+import type { Query } from './database.ts';
+import { selectDeliveryJobs } from './delivery-jobs.ts';
+
+/** See `NewEvent`. */
+interface EventOfClient {
+  readonly subjectId: string;
+  readonly version: number;
+  readonly kind: EventKind;
+  readonly occurredAt: string;
+  readonly data: string | null;
+}
+
+const COLUMNS = ['sequence', 'subject_id', 'version', 'kind', 'occurred_at', 'data'] as const;
+
+/**
+ * `insertEvents` on a distributed PostgreSQL, for the events of one client. There, one statement cannot insert into
+ * several tables, and jobs are on another node than the rows of clients.
+ */
+export async function insertEventsOf(query: Query, clientId: string, events: readonly EventOfClient[]): Promise<void> {
+  const { rows: numbered } = await query<{ last_sequence: string }>(
+    `insert into tiba.event_sequences as counts (client_id, last_sequence) values ($1, $2)
+     on conflict (client_id) do update set last_sequence = counts.last_sequence + excluded.last_sequence
+     returning last_sequence`,
+    [clientId, events.length],
+  );
+  const first = Number(numbered[0]?.last_sequence) - events.length + 1;
+  const rows = events.map((each, index) => ({
+    sequence: String(first + index),
+    subject_id: each.subjectId,
+    version: String(each.version),
+    kind: each.kind,
+    occurred_at: each.occurredAt,
+    data: each.data,
+  }));
+  await query(INSERT_SQL, [...toColumnParameters(COLUMNS, rows), clientId]);
+  await insertDeliveries(query, clientId, rows);
+}
+
+const INSERT_SQL = `
+insert into tiba.events (client_id, sequence, subject_id, version, kind, occurred_at, data)
+select $${COLUMNS.length + 1}, sequence::bigint, subject_id, version::int, kind::tiba.event_kind,
+       occurred_at::timestamptz, nullif(data, '')
+  from ${tableFromParameters(COLUMNS)}`;
+
+async function insertDeliveries(
+  query: Query,
+  clientId: string,
+  events: readonly { readonly sequence: string; readonly kind: string }[],
+): Promise<void> {
+  const { rows: endpoints } = await query<{ endpoint_id: string; kinds: string[] }>(
+    'select endpoint_id, kinds from tiba.callback_endpoints where client_id = $1 and disabled_at is null',
+    [clientId],
+  );
+  const deliveries = endpoints.flatMap(({ endpoint_id: endpointId, kinds }) =>
+    events.flatMap(({ sequence, kind }) => (kinds.includes(kind) ? [{ endpointId, sequence }] : [])),
+  );
+  if (deliveries.length === 0) return;
+  await query(
+    `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
+     select $1, endpoint_id, sequence, now()
+       from unnest($2::text[], $3::bigint[]) as k (endpoint_id, sequence)`,
+    [clientId, deliveries.map(({ endpointId }) => endpointId), deliveries.map(({ sequence }) => sequence)],
+  );
+  const due = [...new Set(deliveries.map(({ endpointId }) => endpointId))];
+  await query(
+    selectDeliveryJobs('(select $1::text as client_id, endpoint_id from unnest($2::text[]) as k (endpoint_id)) as due'),
+    [clientId, due],
+  );
+}

@@ -1,0 +1,129 @@
+import type { Database, Query, Row } from './database.ts';
+
+/**
+ * A distributed PostgreSQL (Citus) keeps the rows of a client on one node. It can lock and change rows only in
+ * statements that name one client, and name it for each table. One PostgreSQL has no use for that: a condition more may
+ * lead its planner to another index. So statements only mark where the condition belongs, and are written once.
+ */
+
+/** SQL after a condition: here belongs the condition that `table` has rows of one client. */
+export const ofClient = (table: string): string => `/* of the client: ${table} */`;
+
+const MARK = /\/\* of the client: (\w+) \*\//g;
+
+const withClient = (sql: string, clientId: string): string =>
+  sql.replaceAll(MARK, (_, table: string) => `and ${table}.client_id = '${clientId.replaceAll("'", "''")}'`);
+
+/** For statements that are about this client only. */
+export const queryOfClient = (query: Query, clientId: string): Query =>
+  Object.assign(
+    // Without a name: the text of a prepared statement never changes.
+    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
+    <R extends Row>(sql: string, values?: readonly unknown[]) => query<R>(withClient(sql, clientId), values),
+    { distributed: query.distributed === true },
+  );
+
+/** For work that is about this client only. */
+export const databaseOfClient = (database: Database, clientId: string): Database =>
+  database.distributed
+    ? {
+        ...database,
+        query: (sql, values) => database.query(withClient(sql, clientId), values),
+        transaction: (work, options) => database.transaction((query) => work(queryOfClient(query, clientId)), options),
+      }
+    : database;
+
+interface OfClient {
+  readonly clientId: string;
+}
+
+/**
+ * Does `work` with all items at once on one PostgreSQL. On a distributed one, with the items of each client: `work`
+ * gets a database whose statements are about that client, and some clients are served at the same time. Resolves when
+ * all of it has ended, and rejects with the first error: a node that is away fails its own clients only.
+ */
+export async function byClient<Item extends OfClient>(
+  database: Database,
+  items: readonly Item[],
+  work: (database: Database, items: readonly Item[]) => Promise<void>,
+): Promise<void> {
+  if (!database.distributed) return work(database, items);
+  const waiting = [...Map.groupBy(items, ({ clientId }) => clientId)];
+  const errors: unknown[] = [];
+  const workNext = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [clientId, own] = next;
+      await work(databaseOfClient(database, clientId), own).catch((error: unknown) => errors.push(error));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(CLIENTS_AT_ONCE, waiting.length) }, workNext));
+  if (errors.length > 0) throw errors[0];
+}
+
+/** Each needs a connection. */
+const CLIENTS_AT_ONCE = 4;
+
+/**
+ * Rows of all clients, by a statement whose tables are marked. While a node of a distributed PostgreSQL is away, those
+ * of the clients on the other nodes, without an order over all of them.
+ */
+export async function queryOverClients<R extends Row>(
+  database: Database,
+  sql: string,
+  values: readonly unknown[] = [],
+): Promise<R[]> {
+  try {
+    return await database.query<R>(sql, values);
+  } catch (error) {
+    if (!database.distributed) throw error;
+    const rows: R[] = [];
+    let answered = 0;
+    for await (const own of eachClient(database)) {
+      const found = await own.query<R>(sql, values).catch(() => null);
+      if (found === null) continue;
+      answered += 1;
+      rows.push(...found);
+    }
+    if (answered === 0) throw error;
+    return rows;
+  }
+}
+
+/**
+ * Deletes with `work` what is old of all clients, at most `limit` records, and returns how many. On a distributed
+ * PostgreSQL client by client.
+ */
+export async function deleteOverClients(
+  database: Database,
+  limit: number,
+  work: (database: Database, limit: number) => Promise<number>,
+): Promise<number> {
+  let deleted = 0;
+  for await (const own of eachClient(database)) {
+    if (deleted < limit) deleted += await work(own, limit - deleted);
+  }
+  return deleted;
+}
+
+/** The earliest of the times that `find` returns: of all clients at once, or client by client as above. */
+export async function earliestOverClients(
+  database: Database,
+  find: (database: Database) => Promise<Date | null>,
+): Promise<Date | null> {
+  let earliest: Date | null = null;
+  for await (const own of eachClient(database)) {
+    const found = await find(own);
+    if (found !== null && (earliest === null || found < earliest)) earliest = found;
+  }
+  return earliest;
+}
+
+/** The database itself; of a distributed one, the same for each client. */
+export async function* eachClient(database: Database): AsyncGenerator<Database> {
+  if (!database.distributed) {
+    yield database;
+    return;
+  }
+  const clients = await database.query<{ client_id: string }>('select client_id from tiba.clients order by client_id');
+  for (const { client_id: clientId } of clients) yield databaseOfClient(database, clientId);
+}

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import pino from 'pino';
+import { type Database, openDatabase, type Row } from '../../apps/server/src/postgres/database.ts';
+import { distribute, isDistributed } from '../../apps/server/src/postgres/distribution.ts';
+import { byClient, databaseOfClient, eachClient, ofClient } from '../../apps/server/src/postgres/one-client.ts';
+import { call, DELIVERIES, dataOf, ENDPOINTS, EVENTS, register } from '../callbacks/endpoints-harness.ts';
+import { assertSuccess } from '../contract/assertions.ts';
+import { createTestDatabase, querySql, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { startHttpReceiver } from '../support/http-receiver.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
+
+/**
+ * The statements that a distributed PostgreSQL needs are correct SQL for one PostgreSQL too. So the service runs with
+ * them here: the test database has a table where the service looks for what is distributed.
+ */
+
+const CATALOG = `
+create table public.pg_dist_partition (logicalrelid regclass, partmethod "char", repmodel "char");
+insert into public.pg_dist_partition values ('tiba.transactions', 'h', 's')`;
+
+let testDatabase: TestDatabase;
+let service: TestService;
+
+before(async () => {
+  testDatabase = await createTestDatabase();
+  await querySql(testDatabase, CATALOG);
+  service = await startTestService({ database: testDatabase, rails: [] });
+});
+after(async () => {
+  await service?.close();
+  await testDatabase?.drop();
+});
+
+const updates = ['alpha', 'beta', 'alpha', 'beta'].map((clientId, index) =>
+  statusUpdate({ client_id: clientId, transaction_id: `TD000000000${index}`, reference_id: `of ${clientId} ${index}` }),
+);
+const success = { status: 'SUCCESS', processed_at: '2026-11-21T04:40:00.000Z' };
+
+interface ListedEvent {
+  readonly sequence: number;
+  readonly type: string;
+  readonly data: { readonly transaction_id: string };
+}
+
+suite('a service on a distributed database', () => {
+  test('applies a feed of several clients, and answers their status checks', async () => {
+    assert.ok(service.app.database.distributed);
+    const { inserted } = assertSuccess(await service.feed(updates));
+    assert.equal(inserted, 4);
+    const repeated = assertSuccess(await service.feed([...updates, { ...updates[0], ...success }]));
+    assert.deepEqual([repeated['unchanged'], repeated['advanced']], [4, 1]);
+    const checks = [
+      ['alpha', 'TD0000000000', 200],
+      ['alpha', encodeURIComponent('of alpha 2'), 200],
+      ['beta', 'TD0000000003', 200],
+      ['beta', 'TD0000000000', 404],
+      ['alpha', encodeURIComponent('of beta 1'), 404],
+    ] as const;
+    const tokens = { alpha: service.alpha.token, beta: service.beta.token };
+    const answers = await Promise.all(
+      checks.map(([client, id]) => service.get(`/api/v1/check-status/${id}`, { token: tokens[client] })),
+    );
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      checks.map(([, , status]) => status),
+    );
+    assert.equal(answers[0]?.json.data?.['status'], 'SUCCESS');
+  });
+
+  test('numbers the events of each client, and delivers callbacks about them', async (context) => {
+    const receiver = await startHttpReceiver({ context });
+    const { endpointId } = await register(service, { url: `${receiver.url}/callbacks` }, service.beta.token);
+    await service.feed(updates.filter((_, index) => index % 2 === 1).map((update) => Object.assign(update, success)));
+    const token = service.beta.token;
+    const { events } = dataOf(await call(service, 'GET', EVENTS, { token })) as { events: ListedEvent[] };
+    assert.deepEqual(
+      events.map(({ sequence }) => sequence),
+      Array.from(events.keys(), (index) => index + 1),
+    );
+    const succeeded = events.filter(({ type }) => type === 'disbursement.succeeded');
+    assert.deepEqual(
+      succeeded.map(({ data }) => data.transaction_id),
+      ['TD0000000001', 'TD0000000003'],
+    );
+    await receiver.untilReceived(2);
+    await eventually('both deliveries are recorded', async () => {
+      const list = dataOf(await call(service, 'GET', `${DELIVERIES}?state=delivered`, { token }));
+      return (list['deliveries'] as unknown[]).length >= 2;
+    });
+    for (const disabled of [true, false]) {
+      const changed = await call(service, 'PATCH', `${ENDPOINTS}/${endpointId}`, { token, body: { disabled } });
+      assert.equal(changed.status, 200, changed.text);
+      assert.equal(dataOf(changed)['status'], disabled ? 'disabled' : 'enabled');
+    }
+  });
+});
+
+suite('statements of one client', () => {
+  const sent: [string, unknown][] = [];
+  const recording = (distributed: boolean): Database => ({
+    query: (sql, _values, name) => {
+      sent.push([sql, name]);
+      return Promise.resolve([]);
+    },
+    transaction: () => Promise.reject(new Error('no transaction')),
+    connections: () => ({ total: 0, idle: 0, waiting: 0 }),
+    close: () => Promise.resolve(),
+    distributed,
+  });
+  const SQL = `select from tiba.events v where sequence = 1 ${ofClient('v')}`;
+
+  test('name their client on a distributed database only', async () => {
+    const one = recording(false);
+    assert.equal(databaseOfClient(one, 'alpha'), one);
+    await databaseOfClient(recording(true), "o'hara").query<Row>(SQL, [], 'a name');
+    assert.deepEqual(sent.pop(), [
+      "select from tiba.events v where sequence = 1 and v.client_id = 'o''hara'",
+      undefined,
+    ]);
+  });
+
+  test('fail for the clients of one node only', async () => {
+    const done: string[] = [];
+    const items = ['alpha', 'beta', 'alpha', 'gamma'].map((clientId, index) => ({ clientId, index }));
+    const work = async (_: Database, own: readonly (typeof items)[number][]): Promise<void> => {
+      const [first] = own;
+      if (first?.clientId === 'alpha') throw new Error('the node is away');
+      await Promise.resolve();
+      done.push(own.map(({ clientId, index }) => `${clientId} ${index}`).join());
+    };
+    await assert.rejects(byClient(recording(true), items, work), /the node is away/);
+    assert.deepEqual(done, ['beta 1', 'gamma 3']);
+    assert.equal((await Array.fromAsync(eachClient(recording(false)))).length, 1);
+  });
+});
+
+suite('distributing', () => {
+  test('needs Citus, and says what to do', async () => {
+    const database = openDatabase({
+      connection: testDatabase.connection,
+      connectionsMax: 1,
+      log: pino({ level: 'silent' }),
+    });
+    try {
+      assert.equal(await isDistributed(database), true);
+      await querySql(testDatabase, 'drop table public.pg_dist_partition');
+      assert.equal(await isDistributed(database), false);
+      await assert.rejects(
+        distribute(database, assert.fail),
+        /no extension citus\. Add citus to shared_preload_libraries on each node, run create extension citus/,
+      );
+    } finally {
+      await database.close();
+    }
+  });
+});
