@@ -47,7 +47,8 @@ export function replayDelivery(database: Database, key: DeliveryKey): Promise<De
   });
 }
 
-const RESTART_SCHEDULE = `state = 'pending', attempts_before = callback_outbox.attempts, next_attempt_at = now(),
+const RESTART_SCHEDULE = `state = 'pending', attempts_before = callback_outbox.attempts,
+       next_attempt_at = excluded.next_attempt_at,
        claimed_until = null, ended_at = null`;
 
 /**
