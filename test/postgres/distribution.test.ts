@@ -51,6 +51,8 @@ suite('a service on a distributed database', () => {
     assert.equal(inserted, 4);
     const repeated = assertSuccess(await service.feed([...updates, { ...updates[0], ...success }]));
     assert.deepEqual([repeated['unchanged'], repeated['advanced']], [4, 1]);
+    const taken = { ...updates[2], transaction_id: 'TD0000000009' };
+    assert.equal((assertSuccess(await service.feed(taken))['conflicts'] as unknown[]).length, 1);
     const checks = [
       ['alpha', 'TD0000000000', 200],
       ['alpha', encodeURIComponent('of alpha 2'), 200],

@@ -93,7 +93,7 @@ export interface NewClient {
 }
 
 /** The notification that clients have changed: every process has them in memory. */
-export const CLIENTS_CHANNEL = 'tiba_clients';
+const CLIENTS_CHANNEL = 'tiba_clients';
 
 /**
  * Runs a statement that changes clients, and notifies all processes. A trigger notifies them too, of changes by hand; a

@@ -15,7 +15,7 @@ const withClient = (sql: string, clientId: string): string =>
   sql.replaceAll(MARK, (_, table: string) => `and ${table}.client_id = '${clientId.replaceAll("'", "''")}'`);
 
 /** For statements that are about this client only. */
-export const queryOfClient = (query: Query, clientId: string): Query =>
+const queryOfClient = (query: Query, clientId: string): Query =>
   Object.assign(
     // Without a name: the text of a prepared statement never changes.
     // oxlint-disable-next-line typescript/no-unnecessary-type-parameters

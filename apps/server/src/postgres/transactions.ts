@@ -173,6 +173,7 @@ export async function insertTransactions(
 ): Promise<boolean> {
   if (transactions.length === 0) return true;
   const { rowCount } = await query(
+    // A distributed PostgreSQL counts what it inserted only when it returns it.
     `insert into tiba.transactions_in_process (${COLUMNS.join(', ')})
      select client_id, transaction_id, reference_id, status, amount::numeric, fee::numeric, currency, bank_code,
             bank_name, account_number, account_name, coalesce(description, ''), created_at::timestamptz, version::int,
@@ -181,7 +182,7 @@ export async function insertTransactions(
             nullif(inserted_by, '')::bigint
        from ${tableFromParameters(COLUMNS)}
       order by transaction_id, client_id
-     on conflict do nothing`,
+     on conflict do nothing ${query.distributed === true ? 'returning transaction_id' : ''}`,
     toColumnParameters(
       COLUMNS,
       transactions.map((transaction) => toRow({ ...transaction, status: 'PROCESS', processedAt: null }, updateIds)),
