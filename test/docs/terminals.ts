@@ -20,7 +20,8 @@ export interface PastedBlock {
   readonly needsLogin: boolean;
 }
 
-const OWN_TERMINAL = /In a terminal of its own(?:, with the login of\s\[the start\]\([^)]*\))?:\s*$/;
+const OWN_TERMINAL =
+  /In a terminal of its own(?:, in the same folder|, with the login of\s\[the start\]\([^)]*\))?:\s*$/;
 
 /** Every block that a test of this process has pasted. */
 export const pastedBlocks = new Set<string>();
