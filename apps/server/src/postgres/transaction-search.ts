@@ -170,7 +170,7 @@ function furtherConditions(key: SearchKey, filter: SearchFilter, parameter: (val
   const hasScansOfClients = isList || key.by === 'account_number';
   return [
     ...(clientId === null || hasScansOfClients ? [] : [`t.client_id = ${parameter(clientId)}`]),
-    ...(status === null || (isList && clientId !== null && overdue !== true)
+    ...(status === null || (isList && (status === 'PROCESS' || (clientId !== null && overdue !== true)))
       ? []
       : [`t.status = ${parameter(status)}`]),
     ...(overdue === null || (overdue && isList) ? [] : [overdue ? OVERDUE : `not (${OVERDUE})`]),
@@ -208,7 +208,8 @@ function sourceOf(key: SearchKey, { clientId, status, overdue }: SearchFilter, s
       return scan([`t.amount = ${parameter(key.value)}::numeric`]);
     case 'time':
       if (overdue === true) return scans([clients()], [OWN, OVERDUE]);
-      if (clientId === null) return scan([]);
+      // Those in PROCESS are few among all, and have a table of their own.
+      if (clientId === null) return scan(status === 'PROCESS' ? [isStatus(status)] : []);
       return (status === null ? STATUSES : [status])
         .map((each) => `(${scans([clients()], [OWN, isStatus(each)])})`)
         .join(' union all ');
