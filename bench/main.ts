@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import { openBenchContext } from './bench-context.ts';
 import { measureBytes } from './bytes/bytes.ts';
 import { compare } from './compare.ts';
+import { compareConsoles } from './consoles/consoles.ts';
 import { measureEndToEnd } from './end-to-end/end-to-end.ts';
 import { conditions, endToEndRatios, endToEndRows } from './end-to-end/report.ts';
 import { measureFeed } from './feed/feed.ts';
@@ -108,7 +109,8 @@ async function run(options: Options): Promise<number> {
   return end(options, failed || ratios.some(exceedsBudget));
 }
 
-function comparisonOf({ sharedLimits, processes, traces }: Options): typeof compare {
+function comparisonOf({ sharedLimits, processes, traces, consoles }: Options): typeof compare {
+  if (consoles) return compareConsoles;
   if (traces) return compareTraces;
   if (processes) return compareProcesses;
   return sharedLimits ? compareSharedLimits : compare;

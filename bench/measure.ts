@@ -18,6 +18,8 @@ export interface Target {
   readonly secondRequests?: Requests;
   /** Absent for the baseline server. */
   readonly service?: Service;
+  /** What else happens while it is measured. */
+  readonly beside?: { begin(): void; end(): Promise<void> };
 }
 
 export interface Measurement {
@@ -81,18 +83,10 @@ const isUnanswered = ({ perSecond, failed }: Measurement): boolean => perSecond 
 async function measure(context: MeasuringContext, target: Target, seconds: number, run: number): Promise<Measurement> {
   const { signal } = context;
   signal.throwIfAborted();
-  const { title, pid, workers = [], requests, secondRequests, service } = target;
+  const { pid, workers = [], requests, service } = target;
   const inquiries = service === undefined ? null : await countInquiries(service);
   const cpuBefore = await cpuSecondsOf([pid, ...workers]);
-  const all = secondRequests === undefined ? [requests] : [requests, secondRequests];
-  const connections = CONNECTIONS / all.length;
-  const loads = all.map((each) => context.load.run({ requests: each, connections, seconds, run, signal }));
-  const result = await Promise.all(loads)
-    .then(together)
-    .catch((cause: unknown) => {
-      signal.throwIfAborted();
-      throw new Error(`${title}: the load failed`, { cause });
-    });
+  const result = await runLoads(context, target, seconds, run);
   const cpuUsed = (await cpuSecondsOf([pid, ...workers])) - cpuBefore;
   signal.throwIfAborted();
   if (service !== undefined && inquiries !== null) {
@@ -107,6 +101,27 @@ async function measure(context: MeasuringContext, target: Target, seconds: numbe
     cpuUsPerRequest: (cpuUsed / result.answered) * 1e6,
     failed: result.failed,
   };
+}
+
+async function runLoads(
+  { load, signal }: MeasuringContext,
+  { title, requests, secondRequests, beside }: Target,
+  seconds: number,
+  run: number,
+): Promise<LoadResult> {
+  const all = secondRequests === undefined ? [requests] : [requests, secondRequests];
+  const connections = CONNECTIONS / all.length;
+  beside?.begin();
+  try {
+    return together(
+      await Promise.all(all.map((each) => load.run({ requests: each, connections, seconds, run, signal }))),
+    );
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new Error(`${title}: the load failed`, { cause });
+  } finally {
+    await beside?.end();
+  }
 }
 
 /** The latencies are those of the slower one. */

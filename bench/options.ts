@@ -23,6 +23,8 @@ export interface Options {
   readonly sharedLimits: boolean;
   /** Measures what traces cost. */
   readonly traces: boolean;
+  /** Measures what operators who look at the console cost. */
+  readonly consoles: boolean;
   /** Measures what several processes behind one port cost, compared with one. */
   readonly processes: boolean;
   /** The exit code is 1 when a budget is exceeded or a request failed. */
@@ -51,6 +53,7 @@ export const USAGE = `npm run bench -- [options]
   --end-to-end        how soon a change reaches clients, by callback and with Prefer: wait
   --shared-limits     what limits in Valkey cost (needs redis-server)
   --traces            what traces cost, of 1 % and of all requests
+  --consoles          what 20 browsers with the console open cost check-status
   --processes         what two processes behind one port cost, compared with one
   --bytes             bytes of a transaction on the disk and in the write-ahead log, by table
   --feed              what a line of the feed costs the server and PostgreSQL, and COPY of the same rows
@@ -89,6 +92,7 @@ export function readOptions(args: readonly string[]): Options | null {
     scale,
     sharedLimits: values['shared-limits'],
     traces: values.traces,
+    consoles: values.consoles,
     processes: values.processes,
     enforce,
     profile,
@@ -124,6 +128,7 @@ function parse(args: readonly string[]) {
         'list-millions': value,
         'shared-limits': flag,
         traces: flag,
+        consoles: flag,
         processes: flag,
         enforce: flag,
         profile: flag,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { type Browser, chromium } from 'playwright-core';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
+import { PAGE_REQUESTS, POLL_MS, POLLED_REQUEST } from '../../bench/consoles/page-requests.ts';
 import { register } from '../callbacks/endpoints-harness.ts';
 import { eventually } from '../support/eventually.ts';
 import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
@@ -112,6 +113,27 @@ suite('the console', { skip }, () => {
     await page.keyboard.press('Enter');
     assert.equal((await answered).status(), 200);
     await page.getByRole('status').getByText('The bank was ').waitFor();
+    assert.deepEqual(problems, []);
+    await page.context().close();
+  });
+
+  test('the overview asks for what the benchmark of open consoles replays, and again every 5 s', async () => {
+    const { page, problems } = await openPage(browser, service, 'viewer');
+    const requested: string[] = [];
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url());
+      if (pathname.startsWith('/operator/')) requested.push(pathname);
+    });
+    await page.clock.install();
+    await page.goto('/console/');
+    await page.getByText('Measuring: the first figures').waitFor();
+    assert.deepEqual(requested.toSorted(), [...PAGE_REQUESTS].toSorted());
+    const again = page.waitForResponse(`**${POLLED_REQUEST}`);
+    await page.clock.fastForward(POLL_MS / 2);
+    assert.equal(requested.length, PAGE_REQUESTS.length);
+    await page.clock.fastForward(POLL_MS / 2);
+    assert.equal((await again).status(), 200);
+    assert.deepEqual(requested.slice(PAGE_REQUESTS.length), [POLLED_REQUEST]);
     assert.deepEqual(problems, []);
     await page.context().close();
   });
