@@ -34,6 +34,13 @@ export function onServerCore(cores: Cores | null, file: string, args: readonly s
   return cores === null ? [file, [...args]] : ['taskset', ['--cpu-list', String(cores.server), file, ...args]];
 }
 
+/** Lets processes of others, such as PostgreSQL's, use the server's core too: for work during which nothing is measured. */
+export async function letUseBothCores(cores: Cores | null, pids: readonly number[]): Promise<void> {
+  if (cores === null) return;
+  const list = `${cores.server},${cores.others}`;
+  await Promise.all(pids.map((pid) => run('taskset', ['--all-tasks', '--cpu-list', '--pid', list, String(pid)])));
+}
+
 /** Parses a list such as `0-3,8` (proc(5), Cpus_allowed_list of status). */
 async function allowedCores(): Promise<number[]> {
   const status = await readFile('/proc/self/status', 'utf8');

@@ -25,6 +25,8 @@ export interface ServiceOptions {
   readonly valkeyUrl?: string | null;
   /** Where traces are sent; null, the default, for none. */
   readonly traces?: TibaServerSettings['traces'];
+  /** Whether old records are removed on command (scale/removal.ts). */
+  readonly hasRemoval?: boolean;
   readonly nodeOptions?: readonly string[];
 }
 
@@ -40,6 +42,7 @@ export async function startService(context: BenchContext, options: ServiceOption
     rail: options.rail ?? null,
     valkeyUrl: options.valkeyUrl ?? null,
     traces: options.traces ?? null,
+    hasRemoval: options.hasRemoval ?? false,
   };
   const { cores, directory } = context;
   const { nodeOptions = [] } = options;

@@ -105,6 +105,7 @@ async function startTarget(
       publicUrl: served.url,
       operatorUrl: served.operatorUrl,
       token: await logIn(served.url, CLIENT_ID, secret),
+      controlUrl: null,
     },
     stop: async () => {},
     logFile,

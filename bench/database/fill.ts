@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { NUMBER, NUMBER_DIGITS } from '../load/load.ts';
 import { prototypeRows } from './prototypes.ts';
+import { vacuumAsInProduction } from './statistics.ts';
 
 const ROWS_PER_STATEMENT = 50_000;
 
@@ -12,7 +13,7 @@ export interface FillOptions {
   readonly onProgress: (rows: number) => void;
 }
 
-/** Fills the table of transactions, whose client must exist, and then vacuums and analyzes it. */
+/** Fills the table of transactions, whose client must exist, and then vacuums and analyzes it as in production. */
 export async function fillTransactions({ connectionString, rows, signal, onProgress }: FillOptions): Promise<void> {
   const client = new pg.Client({ connectionString });
   // Without a listener, a connection lost between two statements would end this process; the next statement reports it.
@@ -33,7 +34,7 @@ export async function fillTransactions({ connectionString, rows, signal, onProgr
     }
     await client.query('commit');
     signal.throwIfAborted();
-    await client.query('vacuum (analyze) tiba.transactions');
+    await vacuumAsInProduction(client);
     await client.query('checkpoint');
   } finally {
     await client.end();

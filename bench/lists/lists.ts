@@ -156,7 +156,7 @@ async function requestPage({ pool, service }: Measured, { title, query, found }:
 async function describeIndexes({ client, database }: Measured): Promise<string> {
   const { rows } = await client.query<{ name: string; bytes: number }>(
     `select indexrelname as name, pg_relation_size(indexrelid)::float8 / $1 as bytes
-       from pg_stat_user_indexes where relname = 'transactions' order by 2 desc`,
+       from pg_stat_user_indexes where relname = 'transactions_final' order by 2 desc`,
     [database.rows],
   );
   return table([['index', 'bytes per transaction'], ...rows.map(({ name, bytes }) => [name, bytes.toFixed(1)])]);

@@ -7,10 +7,13 @@ import { readSettings } from '../../apps/server/src/config.ts';
 import { createBankDirectory } from '../../apps/server/src/domain/bank.ts';
 import bankEntries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
 import { createLog } from '../../apps/server/src/observability/log.ts';
+import type { Database } from '../../apps/server/src/postgres/database.ts';
 import { NOT_SHARED } from '../../apps/server/src/rails/resilience/limits.ts';
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
 import { runAsChild } from '../as-child.ts';
+import { startControlServer } from '../end-to-end/control.ts';
+import { createRemoval, type RemovalRange } from '../scale/removal.ts';
 
 export interface TibaServerSettings {
   readonly connectionString: string;
@@ -26,6 +29,8 @@ export interface TibaServerSettings {
   readonly valkeyUrl: string | null;
   /** The collector, and the share of the requests that are traced. */
   readonly traces: { readonly url: string; readonly sampled: number } | null;
+  /** Whether old records are removed on command. */
+  readonly hasRemoval: boolean;
 }
 
 /** A connection to a bank that can be sent to another process: the key as PEM. */
@@ -35,6 +40,8 @@ export interface TibaServerAddress {
   readonly publicUrl: string;
   readonly operatorUrl: string;
   readonly token: string;
+  /** Where it takes commands, if any. */
+  readonly controlUrl: string | null;
 }
 
 const TOKEN_SECONDS = 3_600;
@@ -72,14 +79,31 @@ await runAsChild<TibaServerAddress>(async (sent) => {
   const client = app.clients.find(input.clientId);
   if (client === undefined) throw new Error(`the database has no client ${input.clientId}`);
   const token = await app.issue(client, [...client.scopes], TOKEN_SECONDS);
+  const control = input.hasRemoval ? await startRemovalControl(app.database) : null;
   return {
-    address: { publicUrl: app.publicUrl, operatorUrl: app.operatorUrl, token },
+    address: { publicUrl: app.publicUrl, operatorUrl: app.operatorUrl, token, controlUrl: control?.url ?? null },
     async close() {
+      await control?.close();
       await app.close();
       await logging.close();
     },
   };
 });
+
+async function startRemovalControl(database: Database) {
+  const removal = createRemoval(database);
+  const control = await startControlServer({
+    beginRemoval: (range) => removal.begin(range as RemovalRange),
+    pauseRemoval: () => removal.pause(),
+  });
+  return {
+    url: control.url,
+    async close() {
+      control.close();
+      await removal.pause();
+    },
+  };
+}
 
 function tracingSettings({ url, sampled }: NonNullable<TibaServerSettings['traces']>) {
   return {

@@ -4,8 +4,16 @@ import { fillInSteps } from '../database/fill-in-steps.ts';
 import { CLIENT_ID } from '../database/prototypes.ts';
 
 export const CLIENTS = 1_000;
-/** The transactions are spread evenly over this time before now. Retention removes the first day of it. */
-export const DAYS = 10;
+/** The transactions are spread evenly over this time before `END_MS`. */
+const DAYS = 10;
+const DAY_MS = 86_400_000;
+const END_MS = Date.now();
+/**
+ * Retention removes a day's transactions, whose events were removed before, and the events of the next day: as in
+ * production, where events are kept for a shorter time.
+ */
+export const TRANSACTIONS_REMOVED_BEFORE = new Date(END_MS - (DAYS - 1) * DAY_MS).toISOString();
+export const EVENTS_REMOVED_BEFORE = new Date(END_MS - (DAYS - 2) * DAY_MS).toISOString();
 /** Of ten transactions, one is of the client that sends the requests. */
 const SHARE = 10;
 /** Every account is paid some ten times. */
@@ -16,7 +24,7 @@ export interface ScaleDatabase extends BenchDatabase {
   readonly allRows: number;
 }
 
-/** The transaction with this number, of the client that sends the requests, as \`FILL\` makes it. */
+/** The transaction with this number, of the client that sends the requests, as `FILL` makes it. */
 export const transactionOf = (number: number, allRows: number) => ({
   transactionId: `TB${String(number).padStart(10, '0')}`,
   referenceId: `INV/2026/${number}`,
@@ -36,8 +44,9 @@ export async function makeScaleDatabase(context: BenchContext, name: string, all
     rows: allRows,
     sql: FILL,
     values: [allRows, CLIENTS, CLIENT_ID],
+    tables: ['tiba.events'],
     prepare: async (client) => {
-      await client.query('truncate tiba.events, tiba.event_sequences');
+      await client.query('truncate tiba.event_sequences');
       await client.query(
         `insert into tiba.clients (client_id, name, secret_hash, scopes)
          select 'client-' || n, 'x', '\\x00', '{}' from generate_series(2, $1::integer) as n`,
@@ -66,7 +75,8 @@ with made as (
     from generate_series($1::bigint, $2::bigint) as number
    cross join lateral (select number % ${SHARE} = 0 as own, number * 7919 % 1000003 / 1000003.0::float8 as drawn) as d
    cross join lateral (
-     select now() - ($3::bigint - number) * (interval '${DAYS} days' / $3::bigint) as created_at) as t
+     select timestamptz '${new Date(END_MS).toISOString()}' - ($3::bigint - number) * (interval '${DAYS} days' / $3::bigint)
+              as created_at) as t
 ), inserted as (
   insert into tiba.transactions
     (client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code, bank_name, account_number,
@@ -79,4 +89,4 @@ with made as (
 )
 insert into tiba.events (client_id, sequence, occurred_at, version, subject_id, kind)
 select client_id, number + 1, created_at + interval '5 seconds', 1, transaction_id, 'disbursement.succeeded'
-  from made`;
+  from made where created_at >= timestamptz '${TRANSACTIONS_REMOVED_BEFORE}'`;

@@ -32,11 +32,10 @@ export async function openMeasured(context: BenchContext, name: string, rows: nu
   client.on('error', () => {});
   await client.connect();
   closers.defer(() => client.end());
-  await client.query('vacuum (analyze) tiba.events');
   // The first start on a machine compiles the code, and the first on a database creates its keys.
   await (await startService(context, { name: `${name}-first`, database })).stop();
   const startedMs = performance.now();
-  const service = await startService(context, { name, database });
+  const service = await startService(context, { name, database, hasRemoval: true });
   const startMs = performance.now() - startedMs;
   const statements = openDatabase({ connection: { connectionString }, connectionsMax: 1, log });
   const publicPool = new Pool(service.address.publicUrl, { connections: 1 });

@@ -9,10 +9,12 @@ import { findNewlyOverdue } from '../../apps/server/src/postgres/transactions.ts
 import type { BenchContext } from '../bench-context.ts';
 import { CLIENT_ID } from '../database/prototypes.ts';
 import { createdSuccessUpdate } from '../end-to-end/feed-updates.ts';
+import { CONNECTIONS } from '../load/load.ts';
 import { residentKib } from '../process-stats.ts';
+import { logProgressOf } from '../progress.ts';
 import { median, type Ratio } from '../ratios.ts';
 import { table, whole } from '../report.ts';
-import { headers } from '../requests.ts';
+import { checkStatusRequests, headers } from '../requests.ts';
 import { cpuOf } from '../service-cpu.ts';
 import { CLIENTS, transactionOf } from './fill.ts';
 import { type Measured, openMeasured } from './measured.ts';
@@ -36,12 +38,17 @@ const ROUNDS = 5;
 const TIMES = 200;
 const QUICK_TIMES = 10;
 const FEED_LINES = 500;
+const UNDER_LOAD = `check-status by transaction ID, ${CONNECTIONS} in flight`;
+const LOAD_SECONDS = 5;
+const QUICK_LOAD_SECONDS = 1;
 
 interface Kind {
   readonly title: string;
-  /** Does it once. Resolves to how many it was, where that is not 1. */
+  /** Does it once. */
   readonly run: (measured: Measured) => Promise<unknown>;
+  /** How many it is at once; 1 by default. */
   readonly countOf?: number;
+  /** Of this many times it is done once. */
   readonly timesShare?: number;
 }
 
@@ -99,16 +106,22 @@ export async function measureScale(context: BenchContext, sizes: ScaleSizes): Pr
   const times = sizes.quick ? QUICK_TIMES : TIMES;
   const lines: string[][] = [];
   const ratios: Ratio[] = [];
-  for (const kind of KINDS) {
-    context.signal.throwIfAborted();
-    context.logProgress(kind.title);
-    const { costs, ratio } = await compareKind(kind, small, large, times);
-    lines.push([kind.title, ...costs]);
+  const progress = logProgressOf(context, 'kinds of requests and statements', KINDS.length + 1);
+  const add = (title: string, { costs, ratio }: ComparedCosts): void => {
+    lines.push([title, ...costs]);
     ratios.push({
-      title: `${kind.title}: ${whole(sizes.largeRows)} / ${whole(sizes.smallRows)}`,
+      title: `${title}: ${whole(sizes.largeRows)} / ${whole(sizes.smallRows)}`,
       value: ratio,
       budget: { bound: 'at most', value: BUDGET },
     });
+    progress(1);
+  };
+  context.logProgress(UNDER_LOAD);
+  add(UNDER_LOAD, await compareUnderLoad(context, small, large, sizes.quick));
+  for (const kind of KINDS) {
+    context.signal.throwIfAborted();
+    context.logProgress(kind.title);
+    add(kind.title, await compareKind(kind, small, large, times));
   }
   const processes = await describeProcesses([small, large]);
   const bytes = await describeBytes(large);
@@ -116,7 +129,7 @@ export async function measureScale(context: BenchContext, sizes: ScaleSizes): Pr
   const columns = [sizes.smallRows, sizes.largeRows].flatMap((rows) => [`${whole(rows)}: CPU µs`, 'p50 ms']);
   const text = [
     `transactions of ${whole(CLIENTS)} clients, by Zipf's law; CPU time of the service and of PostgreSQL together, ` +
-      `one at a time, medians over ${ROUNDS} rounds`,
+      `one at a time unless it says otherwise, medians over ${ROUNDS} rounds`,
     '',
     table([['', ...columns], ...lines]),
     '',
@@ -126,7 +139,7 @@ export async function measureScale(context: BenchContext, sizes: ScaleSizes): Pr
     '',
     retention.text,
   ];
-  return { text: text.join('\n'), ratios: [...ratios, retention.ratio] };
+  return { text: text.join('\n'), ratios: [...ratios, ...retention.ratios] };
 }
 
 interface Cost {
@@ -134,16 +147,50 @@ interface Cost {
   readonly p50Ms: number;
 }
 
-async function compareKind(
-  kind: Kind,
+interface ComparedCosts {
+  /** Of few and of many. */
+  readonly costs: readonly string[];
+  readonly ratio: number;
+}
+
+function compareKind(kind: Kind, small: Measured, large: Measured, times: number): Promise<ComparedCosts> {
+  const count = Math.ceil(times / (kind.timesShare ?? 1));
+  return compareInRounds(small, large, (measured) => measureKind(kind, measured, count));
+}
+
+/** Status checks as in the benchmark of requests: as many as the service can answer. */
+function compareUnderLoad(
+  context: BenchContext,
   small: Measured,
   large: Measured,
-  times: number,
-): Promise<{ costs: string[]; ratio: number }> {
-  const count = Math.ceil(times / (kind.timesShare ?? 1));
+  quick: boolean,
+): Promise<ComparedCosts> {
+  let run = 0;
+  return compareInRounds(small, large, async (measured) => {
+    const { service, database } = measured;
+    const { publicUrl, token } = service.address;
+    const requests = checkStatusRequests(publicUrl, token, database);
+    const seconds = quick ? QUICK_LOAD_SECONDS : LOAD_SECONDS;
+    run += 1;
+    const load = { requests, connections: CONNECTIONS, seconds, run, signal: context.signal };
+    const result = { answered: Number.NaN, p50Ms: Number.NaN };
+    const usedUs = await cpuOf(measured, async () => {
+      const { answered, failed, p50Ms } = await context.load.run(load);
+      assert.equal(failed, 0, 'status checks failed');
+      Object.assign(result, { answered, p50Ms });
+    });
+    return { cpuUs: usedUs / result.answered, p50Ms: result.p50Ms };
+  });
+}
+
+async function compareInRounds(
+  small: Measured,
+  large: Measured,
+  measure: (measured: Measured) => Promise<Cost>,
+): Promise<ComparedCosts> {
   const costs: { small: Cost; large: Cost }[] = [];
   for (let round = 0; round <= ROUNDS; round += 1) {
-    const cost = { small: await measureKind(kind, small, count), large: await measureKind(kind, large, count) };
+    const cost = { small: await measure(small), large: await measure(large) };
     // The first round warms up.
     if (round > 0) costs.push(cost);
   }

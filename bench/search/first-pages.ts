@@ -12,6 +12,8 @@ interface List {
   readonly body?: Readonly<Record<string, unknown>>;
 }
 
+const ENDPOINT = `ep_${(7).toString(16).padStart(20, '0')}`;
+
 const listsOf = (transactionId: string): readonly List[] => [
   { title: 'overdue', path: 'overdue?limit=1000' },
   { title: 'reviews', path: 'reviews?limit=1000' },
@@ -31,6 +33,17 @@ const listsOf = (transactionId: string): readonly List[] => [
     path: 'account-checks/search',
     body: { bank_code: 'BCA', account_number: '1234567890', limit: 1_000 },
   },
+  { title: 'undelivered callbacks: pending', path: 'callback-deliveries?state=pending&limit=200' },
+  {
+    title: 'callbacks of a client and endpoint',
+    path: `callback-deliveries?client_id=client-7&endpoint_id=${ENDPOINT}`,
+  },
+  { title: 'running replays of callbacks', path: 'callback-replays?state=RUNNING&limit=200' },
+  { title: 'proposals', path: 'proposals?limit=200' },
+  { title: 'proposals that wait', path: 'proposals?state=pending&limit=200' },
+  { title: 'sessions', path: 'sessions?limit=1000' },
+  { title: 'sessions of a person', path: 'sessions?subject=person-7&limit=1000' },
+  { title: 'overview', path: 'overview' },
   { title: 'audit', path: 'audit?limit=200' },
   { title: 'audit of an actor', path: 'audit?actor=actor-7&limit=200' },
   { title: 'audit of a client', path: 'audit?client_id=client-7&limit=200' },
@@ -67,9 +80,10 @@ export async function measureFirstPages(
   { pool, token, requests, rows }: FirstPages,
 ): Promise<readonly FirstPage[]> {
   const pages: FirstPage[] = [];
-  for (const list of listsOf(transactionOf(Math.floor(rows / 2), rows).transactionId)) {
+  const lists = listsOf(transactionOf(Math.floor(rows / 2), rows).transactionId);
+  for (const [index, list] of lists.entries()) {
     signal.throwIfAborted();
-    logProgress(list.title);
+    logProgress(`list ${index + 1} of ${lists.length}: ${list.title}`);
     const durationsMs: number[] = [];
     let bytes = 0;
     for (let count = 0; count < requests; count += 1) {
