@@ -158,7 +158,7 @@ create table tiba.callback_endpoints (
   disabled_at timestamp with time zone,
   disabled_reason text,
   created_at timestamp with time zone default now() not null,
-  constraint callback_endpoints_disabled_reason_known CHECK ((disabled_reason = ANY (ARRAY['client'::text, 'gone'::text, 'failing'::text]))),
+  constraint callback_endpoints_disabled_reason_known CHECK ((disabled_reason = ANY (ARRAY['client'::text, 'operator'::text, 'gone'::text, 'failing'::text]))),
   constraint callback_endpoints_disabled_with_reason CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
   constraint callback_endpoints_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
   constraint callback_endpoints_pkey PRIMARY KEY (client_id, endpoint_id)
@@ -578,6 +578,8 @@ CREATE INDEX callback_replays_running ON tiba.callback_replays USING btree (repl
 CREATE INDEX events_occurred_at ON tiba.events USING btree (client_id, occurred_at, sequence);
 
 CREATE INDEX events_subject_id ON tiba.events USING hash (subject_id);
+
+CREATE INDEX operator_actions_action ON tiba.operator_actions USING btree (action, sequence);
 
 CREATE INDEX operator_actions_actor ON tiba.operator_actions USING btree (actor, sequence);
 

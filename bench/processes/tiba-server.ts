@@ -62,6 +62,8 @@ await runAsChild<TibaServerAddress>(async (sent) => {
     // Counted exactly like any limit, and never reached.
     settings: {
       ...settings,
+      // Searches are measured with one access token.
+      tokenAccountSearches: 1_000_000,
       accountsPerDay: 10_000_000,
       transactionsPerMinute: 100_000_000,
       secretKey: Buffer.from(input.secretKey, 'base64'),

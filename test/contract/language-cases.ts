@@ -85,7 +85,7 @@ async function asNewClient(service: TestService, path: string, headers: Headers)
 }
 
 /** Connections that ended early, and the operator listener, which answers in English. */
-type WithoutLanguage = 'REQUEST_TIMEOUT' | 'HEADERS_TOO_LARGE' | 'PROPOSAL_CONFLICT';
+type WithoutLanguage = 'REQUEST_TIMEOUT' | 'HEADERS_TOO_LARGE' | 'PROPOSAL_CONFLICT' | 'CLIENT_CONFLICT';
 
 /** One case or more for each error code: a code without one does not compile. */
 export const ERRORS: Readonly<Record<Exclude<ErrorCode, WithoutLanguage>, readonly Ask[]>> = {

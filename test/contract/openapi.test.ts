@@ -228,7 +228,7 @@ test('the description is strict: an answer that deviates from it does not valida
 });
 
 /** The operator's description has them: openapi-operator.json. */
-const CODES_OF_OPERATORS = ['PROPOSAL_CONFLICT'];
+const CODES_OF_OPERATORS = ['PROPOSAL_CONFLICT', 'CLIENT_CONFLICT'];
 
 test('every error_code of the contract is described, and no other', () => {
   type Mapping = { readonly discriminator: { readonly mapping: object } };

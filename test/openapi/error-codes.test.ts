@@ -16,6 +16,7 @@ import {
 import { describedErrors, errorKey } from './described-errors.ts';
 import {
   BODIES,
+  CLIENTS,
   CRASHING,
   DELIVERIES,
   ENDPOINTS,
@@ -214,7 +215,7 @@ async function askForCommonErrors(each: (typeof TARGETS)[number]): Promise<void>
   if (each.isPersonal) {
     for (const headers of [{ authorization: 'Bearer x' }, { cookie: '' }, { accept: 'image/png' }])
       await ask(each, { headers });
-    const headers = { cookie: `tiba-operator=${'x'.repeat(43)}` };
+    const headers = { cookie: `tiba-operator=${'x'.repeat(59)}` };
     for (const waits of [true, false]) await ask(each, { headers }, waits);
   }
   if (!each.isProtected) return;
@@ -252,8 +253,29 @@ async function askForConflicts(): Promise<void> {
   await ask(target('POST', `${DELIVERIES}/{delivery_id}/replay`));
   await ask(target('POST', '/operator/v1/callback-deliveries/{delivery_id}/resend'));
   await ask(target('POST', `${DELIVERIES}/replay`));
+  await askForConflictsOfClients();
   for (const decision of ['approve', 'refuse'])
     await ask(target('POST', `/operator/v1/proposals/{proposal_id}/${decision}`));
+}
+
+/** A client_id that is too long for SNAP or exists already, a client with two secrets, one with all its endpoints. */
+async function askForConflictsOfClients(): Promise<void> {
+  const long = 'a'.repeat(40);
+  await service.addClient(long, ['status:read']);
+  const ofClient = (method: string, template: string, clientId: string): Promise<Answer> =>
+    ask(target(method, `${CLIENTS}/{client_id}/${template}`), { path: `${CLIENTS}/${clientId}/${template}` });
+  for (const [method, template] of [
+    ['PATCH', 'snap'],
+    ['POST', 'snap/keys'],
+    ['POST', 'snap/secret'],
+  ] as const)
+    await ofClient(method, template, long);
+  await ofClient('POST', 'callback-endpoints', 'busy');
+  const [secret] = (await ofClient('GET', 'secrets', long)).json.data?.['secrets'] as { secret_id: string }[];
+  const path = `${CLIENTS}/${long}/secrets/${secret?.secret_id}/retire`;
+  await ask(target('POST', `${CLIENTS}/{client_id}/secrets/{secret_id}/retire`), { path });
+  for (let count = 0; count < 2; count += 1) await ofClient('POST', 'secrets', long);
+  await ask(target('POST', CLIENTS));
 }
 
 /** A proposal of another person, which has expired. */

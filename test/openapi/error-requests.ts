@@ -1,3 +1,4 @@
+import { rsaKeys } from '../support/rsa-keys.ts';
 import { statusUpdate } from '../support/service.ts';
 
 /** Requests that succeed, and requests that fail, for the operations of both listeners. */
@@ -9,6 +10,9 @@ export const ENDPOINTS = '/api/v1/callback-endpoints';
 export const DELIVERIES = '/api/v1/callback-deliveries';
 export const VALIDATIONS = '/api/v1/account-validations';
 export const REPLAYS = '/operator/v1/callback-replays';
+export const CLIENTS = '/operator/v1/clients';
+/** An endpoint of a client, for the operator. */
+const ENDPOINT = `${CLIENTS}/{client_id}/callback-endpoints/{endpoint_id}`;
 const NO_ENDPOINT = 'ep_00000000000000000000';
 
 /** A body with which the operation succeeds. */
@@ -25,7 +29,22 @@ export const BODIES: Readonly<Record<string, unknown>> = {
   '/operator/v1/transactions/{transaction_id}/resolve-review': { reason: 'A test of errors' },
   '/operator/v1/callback-deliveries/{delivery_id}/resend': { client_id: 'alpha', reason: 'A test of errors' },
   [`${REPLAYS}/{replay_id}/cancel`]: { reason: 'A test of errors' },
-  '/operator/v1/clients/{client_id}': { reason: 'A test of errors' },
+  [CLIENTS]: { client_id: 'alpha', scopes: ['status:read'], reason: 'A test of errors' },
+  [`${CLIENTS}/{client_id}`]: { reason: 'A test of errors' },
+  [`${CLIENTS}/{client_id}/revoke-tokens`]: { reason: 'A test of errors' },
+  [`${CLIENTS}/{client_id}/secrets`]: { reason: 'A test of errors' },
+  [`${CLIENTS}/{client_id}/secrets/{secret_id}/retire`]: { reason: 'A test of errors' },
+  [`${CLIENTS}/{client_id}/callback-endpoints`]: { url: 'http://127.0.0.1:9/', reason: 'A test of errors' },
+  [ENDPOINT]: { disabled: false, reason: 'A test of errors' },
+  [`${ENDPOINT}/rotate-secret`]: { reason: 'A test of errors' },
+  [`${CLIENTS}/{client_id}/snap`]: { reason: 'A test of errors' },
+  [`${CLIENTS}/{client_id}/snap/keys`]: {
+    public_key: rsaKeys().publicKey.export({ type: 'spki', format: 'pem' }),
+    reason: 'A test of errors',
+  },
+  [`${CLIENTS}/{client_id}/snap/keys/{key_id}/remove`]: { reason: 'A test of errors' },
+  [`${CLIENTS}/{client_id}/snap/secret`]: { reason: 'A test of errors' },
+  [`${CLIENTS}/{client_id}/snap/end`]: { reason: 'A test of errors' },
   '/operator/v1/sessions/revoke': { session_id: 'os_none', reason: 'A test of errors' },
   '/operator/v1/signing-keys/rotate': { reason: 'A test of errors' },
   '/operator/v1/proposals/{proposal_id}/approve': { payload_hash: 'a'.repeat(64), reason: 'A test of errors' },
@@ -72,7 +91,23 @@ export const WITH_UNKNOWN_PATH: readonly (readonly [method: string, template: st
     '/operator/v1/transactions/NONE/resolve-review',
   ],
   ['POST', '/operator/v1/callback-deliveries/{delivery_id}/resend', '/operator/v1/callback-deliveries/none/resend'],
-  ['PATCH', '/operator/v1/clients/{client_id}', '/operator/v1/clients/none'],
+  ['PATCH', `${CLIENTS}/{client_id}`, `${CLIENTS}/none`],
+  ['POST', `${CLIENTS}/{client_id}/revoke-tokens`, `${CLIENTS}/none/revoke-tokens`],
+  ['GET', `${CLIENTS}/{client_id}/secrets`, `${CLIENTS}/none/secrets`],
+  ['POST', `${CLIENTS}/{client_id}/secrets`, `${CLIENTS}/none/secrets`],
+  ['POST', `${CLIENTS}/{client_id}/secrets/{secret_id}/retire`, `${CLIENTS}/none/secrets/none/retire`],
+  ['GET', `${CLIENTS}/{client_id}/callback-endpoints`, `${CLIENTS}/none/callback-endpoints`],
+  ['POST', `${CLIENTS}/{client_id}/callback-endpoints`, `${CLIENTS}/none/callback-endpoints`],
+  ['PATCH', ENDPOINT, `${CLIENTS}/none/callback-endpoints/${NO_ENDPOINT}`],
+  ['PATCH', ENDPOINT, `${CLIENTS}/%00/callback-endpoints/${NO_ENDPOINT}`],
+  ['POST', `${ENDPOINT}/rotate-secret`, `${CLIENTS}/none/callback-endpoints/${NO_ENDPOINT}/rotate-secret`],
+  ['POST', `${ENDPOINT}/rotate-secret`, `${CLIENTS}/%00/callback-endpoints/${NO_ENDPOINT}/rotate-secret`],
+  ['GET', `${CLIENTS}/{client_id}/snap`, `${CLIENTS}/none/snap`],
+  ['PATCH', `${CLIENTS}/{client_id}/snap`, `${CLIENTS}/none/snap`],
+  ['POST', `${CLIENTS}/{client_id}/snap/keys`, `${CLIENTS}/none/snap/keys`],
+  ['POST', `${CLIENTS}/{client_id}/snap/keys/{key_id}/remove`, `${CLIENTS}/none/snap/keys/none/remove`],
+  ['POST', `${CLIENTS}/{client_id}/snap/secret`, `${CLIENTS}/none/snap/secret`],
+  ['POST', `${CLIENTS}/{client_id}/snap/end`, `${CLIENTS}/none/snap/end`],
   ['GET', `${REPLAYS}/{replay_id}`, `${REPLAYS}/none`],
   ['POST', `${REPLAYS}/{replay_id}/cancel`, `${REPLAYS}/none/cancel`],
   ['GET', '/operator/v1/proposals/{proposal_id}', '/operator/v1/proposals/none'],
@@ -107,7 +142,19 @@ export const WITH_WRONG_BODY: readonly (readonly [method: string, template: stri
   ['POST', REPLAYS, {}],
   ['POST', REPLAYS, { client_id: 'alpha', endpoint_id: NO_ENDPOINT, ...RANGE, dry_run: true }],
   ['POST', `${REPLAYS}/{replay_id}/cancel`, {}],
-  ['PATCH', '/operator/v1/clients/{client_id}', {}],
+  ['POST', CLIENTS, {}],
+  ['PATCH', `${CLIENTS}/{client_id}`, {}],
+  ['POST', `${CLIENTS}/{client_id}/revoke-tokens`, {}],
+  ['POST', `${CLIENTS}/{client_id}/secrets`, {}],
+  ['POST', `${CLIENTS}/{client_id}/secrets/{secret_id}/retire`, {}],
+  ['POST', `${CLIENTS}/{client_id}/callback-endpoints`, {}],
+  ['PATCH', ENDPOINT, {}],
+  ['POST', `${ENDPOINT}/rotate-secret`, {}],
+  ['PATCH', `${CLIENTS}/{client_id}/snap`, {}],
+  ['POST', `${CLIENTS}/{client_id}/snap/keys`, {}],
+  ['POST', `${CLIENTS}/{client_id}/snap/keys/{key_id}/remove`, {}],
+  ['POST', `${CLIENTS}/{client_id}/snap/secret`, {}],
+  ['POST', `${CLIENTS}/{client_id}/snap/end`, {}],
   ['POST', '/operator/v1/sessions/revoke', {}],
   ['POST', '/operator/v1/signing-keys/rotate', {}],
   ['POST', '/operator/v1/proposals/{proposal_id}/approve', {}],

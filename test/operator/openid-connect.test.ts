@@ -7,7 +7,7 @@ import { createSeal } from '../../apps/server/src/auth/secrets.ts';
 import type { Settings } from '../../apps/server/src/config.ts';
 import { assertError, assertSuccess } from '../contract/assertions.ts';
 import { send, startTestService, type TestService } from '../support/service.ts';
-import { type Browser, browserOf } from './browser.ts';
+import { type Browser, browserOf, logIn as logInByLink } from './browser.ts';
 import { CLIENT, CookieJar, type IdentityProvider, startIdentityProvider } from './identity-provider.ts';
 
 /** The login of people, against a real provider. */
@@ -26,6 +26,7 @@ const peopleSettings = (issuer: string): Partial<Settings> => ({
   trustedProxies: ['127.0.0.1'],
   authenticationFailuresPerMinute: 5,
   oidcIssuer: issuer,
+  fourEyes: ['limits'],
   oidcClientId: CLIENT.clientId,
   oidcClientSecret: CLIENT.clientSecret,
   oidcRoles: new Map([
@@ -139,6 +140,30 @@ suite('a login', () => {
     );
     assert.ok(rows.length > 0);
     assertError(await browser.get('session'), 'UNAUTHORIZED', /has ended/);
+  });
+
+  test('of the same subject elsewhere is another person, also for what a second person approves', async () => {
+    provider.account = { sub: 'citra', name: 'Citra', roles: ['payments-leads'] };
+    const byProvider = await logIn();
+    const byLink = await logInByLink(service, { subject: 'citra', name: 'Citra of the sandbox', role: 'approver' });
+    const actorOf = async (browser: Browser): Promise<unknown> =>
+      (assertSuccess(await browser.get('session'))['person'] as Record<string, unknown>)['actor'];
+    assert.equal(await actorOf(byProvider), `person:${provider.issuer}#citra`);
+    assert.equal(await actorOf(byLink), 'person:citra');
+    const change = { limits: { accounts_per_day: 4_321 }, reason: 'Agreed with the client' };
+    const proposal = (await byLink.act('PATCH', 'clients/beta', change)).json.data ?? {};
+    const path = `proposals/${String(proposal['proposal_id'])}/approve`;
+    const decision = { payload_hash: proposal['payload_hash'], reason: 'As in the contract' };
+    assertError(await byLink.act('POST', path, decision), 'FORBIDDEN', /You proposed this change/);
+    const decided = assertSuccess(await byProvider.act('POST', path, decision));
+    assert.deepEqual(
+      [decided['state'], decided['proposed_by'], decided['decided_by']],
+      ['executed', 'person:citra', `person:${provider.issuer}#citra`],
+    );
+    const { sessions } = assertSuccess(await byProvider.get('sessions?subject=citra')) as {
+      sessions: { issuer: string | null }[];
+    };
+    assert.deepEqual(new Set(sessions.map(({ issuer }) => issuer)), new Set([null, provider.issuer]));
   });
 
   test('gives the highest of several roles', async () => {
@@ -286,7 +311,7 @@ test('cookies without a session are counted as failed authentications; a session
   const browser = await logIn();
   const statuses: number[] = [];
   for (let count = 0; count < 6; count += 1) {
-    const headers = { cookie: `tiba-operator=${String(count).repeat(43)}`, 'x-forwarded-for': address };
+    const headers = { cookie: `tiba-operator=${String(count).repeat(59)}`, 'x-forwarded-for': address };
     statuses.push((await send(`${service.operatorUrl}/operator/v1/session`, { headers })).status);
   }
   assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429]);

@@ -43,13 +43,20 @@ suite('a link of the sandbox', () => {
     assert.equal(response.headers.get('location'), '/console/tx/TB1?client_id=a#b');
     assert.equal(response.headers.get('cache-control'), 'no-store');
     const { cookie, attributes } = cookieOf(response);
-    assert.match(cookie, /^tiba-operator=[A-Za-z0-9_-]{43}$/);
+    assert.match(cookie, /^tiba-operator=[A-Za-z0-9_-]{59}$/);
     assert.equal(attributes, 'Path=/; HttpOnly; SameSite=Lax; Max-Age=43200');
     const session = assertSuccess(await (await browserOf(service, cookie)).get('session'));
     assert.deepEqual(
       { ...session, csrf_token: '', person: { ...(session['person'] as object), expires_at: '' } },
       {
-        person: { subject: SITI.subject, name: SITI.name, roles: ['viewer', 'support'], expires_at: '' },
+        person: {
+          actor: `person:${SITI.subject}`,
+          issuer: null,
+          subject: SITI.subject,
+          name: SITI.name,
+          roles: ['viewer', 'support'],
+          expires_at: '',
+        },
         four_eyes: [],
         csrf_token: '',
       },
@@ -88,6 +95,8 @@ suite('a link of the sandbox', () => {
   });
 });
 
+const NO_ENDPOINT = `ep_${'0'.repeat(20)}`;
+
 /** What each role may do at the least, with the answer to one that may. */
 const OPERATIONS: readonly (readonly [
   role: Role,
@@ -105,6 +114,20 @@ const OPERATIONS: readonly (readonly [
   ['support', 'POST', 'callback-deliveries/ep_00000000000000000000-1/resend', { ...REASON, client_id: 'alpha' }, 404],
   ['engineer', 'POST', 'transactions/TB0000000001/resolve-review', REASON, 200],
   ['engineer', 'PATCH', 'clients/beta', { ...REASON, trusted: true }, 200],
+  ['viewer', 'GET', 'clients/beta/secrets', null, 200],
+  ['viewer', 'GET', 'clients/beta/callback-endpoints', null, 200],
+  ['viewer', 'GET', 'clients/beta/snap', null, 200],
+  ['engineer', 'POST', 'clients', { ...REASON, client_id: 'beta', scopes: ['status:read'] }, 409],
+  ['engineer', 'POST', 'clients/beta/revoke-tokens', REASON, 200],
+  ['engineer', 'POST', 'clients/beta/secrets', { ...REASON, replace_all: true }, 200],
+  ['engineer', 'POST', 'clients/beta/secrets/00000000/retire', REASON, 404],
+  ['engineer', 'POST', 'clients/beta/callback-endpoints', { ...REASON, url: 'http://127.0.0.1:9/x' }, 200],
+  ['engineer', 'PATCH', `clients/beta/callback-endpoints/${NO_ENDPOINT}`, { ...REASON, disabled: true }, 404],
+  ['engineer', 'POST', `clients/beta/callback-endpoints/${NO_ENDPOINT}/rotate-secret`, REASON, 404],
+  ['engineer', 'PATCH', 'clients/beta/snap', { ...REASON, external_ids: 'off' }, 200],
+  ['engineer', 'POST', 'clients/beta/snap/secret', REASON, 200],
+  ['engineer', 'POST', 'clients/beta/snap/keys/none/remove', REASON, 404],
+  ['engineer', 'POST', 'clients/beta/snap/end', REASON, 200],
   ['engineer', 'POST', 'signing-keys/rotate', { ...REASON, algorithm: 'ES256' }, 200],
   ['engineer', 'GET', 'audit', null, 200],
   ['engineer', 'GET', 'sessions', null, 200],
@@ -214,12 +237,26 @@ suite('a session', () => {
       'UNAUTHORIZED',
       /log in/,
     );
-    const unknown = { cookie: `tiba-operator=${'x'.repeat(43)}` };
+    const unknown = { cookie: `tiba-operator=${'x'.repeat(59)}` };
     assertError(
       await send(`${service.operatorUrl}/operator/v1/overdue`, { headers: unknown }),
       'UNAUTHORIZED',
       /has ended/,
     );
+  });
+
+  test('is looked up only for a cookie that this installation has made', async () => {
+    const browser = await logIn(service, SITI);
+    const madeUp = { cookie: `${browser.cookie.slice(0, -1)}${browser.cookie.endsWith('A') ? 'E' : 'A'}` };
+    await sql('begin');
+    try {
+      // A look-up would wait for this lock, and then be unavailable.
+      await sql('lock table tiba.operator_sessions in access exclusive mode');
+      assertError(await browser.get('session', madeUp), 'UNAUTHORIZED', /has ended/);
+    } finally {
+      await sql('rollback');
+    }
+    assertSuccess(await browser.get('session'));
   });
 
   test('ends when the person logs out', async () => {

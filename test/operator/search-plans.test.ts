@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
+import { LIST_SQL } from '../../apps/server/src/postgres/operator-actions.ts';
 import { CONFLICTS_SQL } from '../../apps/server/src/postgres/personal-data.ts';
 import {
   IDENTIFIERS,
@@ -165,4 +166,29 @@ test('the transactions with conflicts are read from the index of conflicts', asy
     scans.map((node) => [node['Index Name'], node['Actual Rows'], node['Rows Removed by Filter'] ?? 0]),
     [['other_status_updates_conflicts', 6, 0]],
   );
+});
+
+test('each filter of the record of actions has its index', async () => {
+  await client.query('alter table tiba.operator_actions disable trigger user');
+  await client.query(
+    `insert into tiba.operator_actions (sequence, happened_at, actor, origin, action, client_id, subject_id,
+       previous_hash, hash)
+     select n, now(), 'actor ' || n % 500, '', 'action ' || n % 500, 'client-' || n % 500, 'subject ' || n % 500, '', ''
+       from generate_series(1, 5000) as n`,
+  );
+  await client.query('analyze tiba.operator_actions');
+  for (const [index, name] of ['actor', 'action', 'client_id', 'subject_id'].entries()) {
+    const values = ['actor 77', 'action 77', 'client-77', 'subject 77'].map((each, at) => (at === index ? each : null));
+    const { rows } = await client.query<{ 'QUERY PLAN': readonly { readonly Plan: Plan }[] }>(
+      `explain (analyze, format json) ${LIST_SQL}`,
+      [...values, null, null, null, 200],
+    );
+    const plan = rows[0]?.['QUERY PLAN'][0]?.Plan;
+    const nodes = nodesOf(plan ?? assert.fail('no plan'));
+    assert.deepEqual(
+      nodes.flatMap((node) => node['Index Name'] ?? []),
+      [`operator_actions_${name}`],
+    );
+    for (const node of nodes) assert.equal(node['Rows Removed by Filter'] ?? 0, 0);
+  }
 });

@@ -55,6 +55,13 @@ export const PEOPLE_SETTINGS = {
     wholeNumber(5, 10_080),
     'Minutes without a request after which a session of a person ends.',
   ),
+  tokenAccountSearches: withDefault(
+    'TIBA_TOKEN_ACCOUNT_SEARCHES_PER_HOUR',
+    '3600',
+    wholeNumber(1, 1_000_000),
+    'Searches by an account number in an hour, on the operator listener, with all access tokens of a client ' +
+      'together. A person has 60.',
+  ),
   fourEyes: withDefault(
     'TIBA_FOUR_EYES',
     '',

@@ -232,6 +232,7 @@ function buildOperatorServer(
     processId: postgres.processes.processId,
     limits: createOperatorLimits({
       accountSearches: limiterOf('operator-account-searches'),
+      tokenAccountSearchesPerHour: settings.tokenAccountSearches,
       resends: limiterOf('operator-resends'),
     }),
     people: openPeople(context, postgres, listener.tls !== null),
@@ -241,6 +242,7 @@ function buildOperatorServer(
       traceUrl: settings.consoleTraceUrl,
     },
     callbackDays: settings.callbackDays,
+    validateUrl: services.callbacks.validateUrl,
     issuer: authentication.issuer,
     limitClock,
     ...(operatorRoutes === undefined ? {} : { operatorRoutes }),

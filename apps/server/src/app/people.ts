@@ -1,5 +1,6 @@
 import { createOpenIdProvider, type OpenIdProvider } from '../auth/openid-provider.ts';
 import { createOperatorSessions } from '../auth/operator-sessions.ts';
+import { createSessionSecrets } from '../auth/session-secrets.ts';
 import type { Settings } from '../config.ts';
 import { CALLBACK_PATH } from '../http/operator/login/oidc-login.ts';
 import type { PeopleDependencies } from '../http/operator/operator-server.ts';
@@ -18,7 +19,7 @@ const DELETE_BATCH = 1_000;
 /** How people use the operator listener. In the sandbox they log in by a link, too. */
 export function openPeople(
   context: AppContext,
-  { database, seal }: Pick<PostgresServices, 'database' | 'seal'>,
+  { database, dataKey, seal }: Pick<PostgresServices, 'database' | 'dataKey' | 'seal'>,
   listenerHasTls: boolean,
 ): PeopleDependencies {
   const { settings, environment } = context.options;
@@ -41,6 +42,7 @@ export function openPeople(
       idleSeconds,
       lifetimeSeconds: settings.operatorSessionHours * 3_600,
       issuer: settings.oidcIssuer,
+      secrets: createSessionSecrets(dataKey),
     }),
     idleSeconds,
     login: { provider: openProvider(settings), hasLinks: environment === 'sandbox', seal },

@@ -8,7 +8,8 @@ import {
   touchSession,
 } from '../postgres/operator-sessions.ts';
 import { isRole, type Role } from './roles.ts';
-import { generateSecret, hashSecret } from './secrets.ts';
+import { hashSecret } from './secrets.ts';
+import type { SessionSecrets } from './session-secrets.ts';
 
 /** A person as the login describes them. */
 export interface Person {
@@ -21,6 +22,8 @@ export interface Person {
 
 /** A person who is logged in. */
 export interface PersonInSession extends Person {
+  /** The identity provider, which alone makes the subject unique; null for a link. */
+  readonly issuer: string | null;
   readonly sessionId: string;
   /** ISO 8601 UTC: when the session ends at the latest. */
   readonly expiresAt: string;
@@ -33,11 +36,14 @@ export interface OperatorSessionsOptions {
   readonly idleSeconds: number;
   /** The identity provider: sessions of another one do not hold. Null where there is none. */
   readonly issuer: string | null;
+  readonly secrets: SessionSecrets;
 }
 
 /** Who is logged in, in PostgreSQL: a session holds in all processes, and its end too. */
 export interface OperatorSessions {
   readonly lifetimeSeconds: number;
+  /** As in `OperatorSessionsOptions`. */
+  readonly issuer: string | null;
   /**
    * Begins a session with an ID from `newSessionId`. Resolves to what the cookie holds; PostgreSQL has its hash only.
    * Null when this login has begun a session before: `loginId` is what identifies the login, and null where the login
@@ -45,7 +51,7 @@ export interface OperatorSessions {
    */
   open(
     database: Database,
-    person: Person & { readonly sessionId: string },
+    person: Omit<PersonInSession, 'expiresAt'>,
     from: { readonly origin: string; readonly loginId: string | null },
   ): Promise<string | null>;
   /** Null for a session that has ended, was revoked, or never began. */
@@ -55,26 +61,23 @@ export interface OperatorSessions {
 }
 
 export function createOperatorSessions(options: OperatorSessionsOptions): OperatorSessions {
-  const { database, lifetimeSeconds, idleSeconds, issuer } = options;
+  const { database, lifetimeSeconds, idleSeconds, issuer, secrets } = options;
   return {
     lifetimeSeconds,
-    async open(inside, { sessionId, subject, name, role }, { origin, loginId }) {
-      const secret = generateSecret();
+    issuer,
+    async open(inside, person, { origin, loginId }) {
+      const secret = secrets.generate();
       const isOpen = await insertSession(inside, {
-        sessionId,
+        ...person,
         secretHash: hashSecret(secret),
         loginHash: loginId === null ? null : hashSecret(loginId),
-        // A link has neither.
-        issuer: loginId === null ? null : issuer,
-        subject,
-        name,
-        role,
         origin,
         lifetimeSeconds,
       });
       return isOpen ? secret : null;
     },
     async find(secret) {
+      if (!secrets.isOwn(secret)) return null;
       const record = await findLiveSession(database, hashSecret(secret), { idleSeconds, issuer });
       if (record === null) return null;
       if (record.isStale) await touch(database, record.sessionId);
@@ -98,8 +101,8 @@ async function touch(database: Database, sessionId: string): Promise<void> {
   }
 }
 
-const toPerson = ({ sessionId, subject, name, role, expiresAt }: SessionRecord): PersonInSession | null =>
-  isRole(role) ? { sessionId, subject, name, role, expiresAt } : null;
+const toPerson = ({ sessionId, issuer, subject, name, role, expiresAt }: SessionRecord): PersonInSession | null =>
+  isRole(role) ? { sessionId, issuer, subject, name, role, expiresAt } : null;
 
 const CSRF_TOKEN = 'tiba csrf token';
 
@@ -113,5 +116,9 @@ export function isCsrfToken(secret: string, token: string): boolean {
   return expected.length === given.length && timingSafeEqual(expected, given);
 }
 
-/** In the record of what operators did. No client ID has a colon. */
-export const actorOfPerson = (subject: string): string => `person:${subject}`;
+/**
+ * In the record of what operators did, and in proposals. Another issuer may give the same subject to another person
+ * (OpenID Connect Core 1.0, section 2); an issuer has no `#`. No client ID has a colon.
+ */
+export const actorOfPerson = ({ issuer, subject }: Pick<PersonInSession, 'issuer' | 'subject'>): string =>
+  issuer === null ? `person:${subject}` : `person:${issuer}#${subject}`;

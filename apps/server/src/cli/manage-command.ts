@@ -55,7 +55,7 @@ export interface Command {
   readonly description?: string;
   readonly options: readonly (keyof Options)[];
   /** What four eyes are for (TIBA_FOUR_EYES): the command then needs `--without-approval`. */
-  readonly fourEyes?: (options: Options) => FourEyesKind | null;
+  readonly fourEyes?: (options: Options) => readonly FourEyesKind[];
   /** Whether it must have `--reason`, as over the operator API. */
   readonly needsReason?: true;
   /** Whether it only reads. What other commands change is recorded, with `--reason`. */

@@ -1,5 +1,5 @@
+import { createClient, isNewClientId } from '../auth/client-credentials.ts';
 import { isScope, SCOPES, type Scope } from '../auth/scopes.ts';
-import { generateSecret, hashSecret } from '../auth/secrets.ts';
 import { rotateSigningKeys, SIGNING_ALGORITHMS } from '../auth/signing-keys.ts';
 import { resumePausedValidations } from '../postgres/account-validations.ts';
 import {
@@ -8,7 +8,6 @@ import {
   type ClientRecord,
   changeClient,
   findAllClients,
-  insertClient,
   setClientLimits,
   setClientScopes,
 } from '../postgres/clients.ts';
@@ -21,8 +20,6 @@ import { PERSON_COMMANDS } from './manage-person-commands.ts';
 import { credentials, SECRET_COMMANDS } from './manage-secret-commands.ts';
 import { SESSION_COMMANDS } from './manage-session-commands.ts';
 import { SNAP_COMMANDS } from './manage-snap-commands.ts';
-
-const CLIENT_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** What the operator can do to clients and signing keys. Every running process picks up a change within a second. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
@@ -43,13 +40,13 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   'client create': {
     summary: 'create a client, and print its secret',
     options: ['name', 'scope'],
+    fourEyes: () => ['keys', 'trust'],
     async run(database, id, { name = id, scope }) {
-      if (!CLIENT_ID.test(id))
+      if (!isNewClientId(id))
         throw new UsageError('a client ID has 1 to 64 letters, digits, dots, dashes or underscores');
       const scopes = readScopes(scope);
-      const secret = generateSecret();
-      const created = await insertClient(database, { clientId: id, name, secretHash: hashSecret(secret), scopes });
-      if (!created) throw new UsageError(`client ${id} already exists`);
+      const secret = await createClient(database, { clientId: id, name, scopes });
+      if (secret === null) throw new UsageError(`client ${id} already exists`);
       const { document, text } = credentials(id, secret);
       return {
         document,
@@ -63,6 +60,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     description:
       'A scope that is left out ends within a second, also for tokens already issued. A new one is in the next token.',
     options: ['scope'],
+    fourEyes: () => ['trust'],
     async run(database, id, { scope }) {
       const scopes = readScopes(scope);
       requireClient(id, await setClientScopes(database, id, scopes));
@@ -74,7 +72,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'show or change requests per minute, and different accounts checked per day',
     description: 'A limit that is left out keeps its value; "default" resets it; without options the limits are shown.',
     options: CLIENT_LIMITS,
-    fourEyes: (options) => (CLIENT_LIMITS.some((limit) => options[limit] !== undefined) ? 'limits' : null),
+    fourEyes: (options) => (CLIENT_LIMITS.some((limit) => options[limit] !== undefined) ? ['limits'] : []),
     async run(database, id, options) {
       const limits = readLimits(options);
       if (Object.keys(limits).length > 0) {
@@ -90,7 +88,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   'client trust': {
     summary: 'exempt the client from the enumeration guard, except for its daily limit',
     options: [],
-    fourEyes: () => 'trust',
+    fourEyes: () => ['trust'],
     async run(database, id) {
       requireClient(id, await changeClient(database, id, 'trust'));
       await resumePausedValidations(database, id);
@@ -102,7 +100,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   'client distrust': {
     summary: 'apply the whole enumeration guard again',
     options: [],
-    fourEyes: () => 'trust',
+    fourEyes: () => ['trust'],
     async run(database, id) {
       requireClient(id, await changeClient(database, id, 'distrust'));
       const text = `${id} is no longer trusted: all signals of the enumeration guard apply to it`;
@@ -123,7 +121,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   'client enable': {
     summary: 'let a disabled client in again',
     options: [],
-    fourEyes: () => 'trust',
+    fourEyes: () => ['trust'],
     async run(database, id) {
       requireClient(id, await changeClient(database, id, 'enable'));
       const text = `${id} is enabled`;
@@ -152,7 +150,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'sign with a new key from now on',
     description: 'Tokens signed with the old key stay valid. It needs TIBA_SECRET_KEY.',
     options: ['algorithm'],
-    fourEyes: () => 'keys',
+    fourEyes: () => ['keys'],
     async run(database, _id, { algorithm: requested = 'EdDSA' }, settings) {
       const algorithm = SIGNING_ALGORITHMS.find((each) => each === requested);
       if (algorithm === undefined) throw new UsageError(`--algorithm takes one of: ${SIGNING_ALGORITHMS.join(' ')}`);

@@ -1,11 +1,5 @@
-import { generateSecret, hashSecret } from '../auth/secrets.ts';
-import {
-  addClientSecret,
-  type ClientSecret,
-  findClientSecrets,
-  replaceClientSecret,
-  retireClientSecret,
-} from '../postgres/client-secrets.ts';
+import { addSecret, replaceSecrets } from '../auth/client-credentials.ts';
+import { type ClientSecret, findClientSecrets, retireClientSecret } from '../postgres/client-secrets.ts';
 import type { Database } from '../postgres/database.ts';
 import { type Command, type CommandResult, clientNotFound, UsageError } from './manage-command.ts';
 
@@ -19,9 +13,10 @@ export const SECRET_COMMANDS: Readonly<Record<string, Command>> = {
   'client new-secret': {
     summary: 'replace all secrets: the old ones obtain no more tokens',
     options: [],
+    fourEyes: () => ['keys'],
     async run(database, id) {
-      const secret = generateSecret();
-      if (!(await replaceClientSecret(database, id, hashSecret(secret)))) throw clientNotFound(id);
+      const secret = await replaceSecrets(database, id);
+      if (secret === null) throw clientNotFound(id);
       return credentials(id, secret);
     },
   },
@@ -30,9 +25,10 @@ export const SECRET_COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'create a second secret',
     description: 'Both are valid until one is retired.',
     options: [],
+    fourEyes: () => ['keys'],
     async run(database, id) {
-      const secret = generateSecret();
-      if (!(await addClientSecret(database, id, hashSecret(secret)))) {
+      const secret = await addSecret(database, id);
+      if (secret === null) {
         await getSecrets(database, id);
         throw new UsageError(`${id} has two secrets already: retire one with client retire-secret`);
       }

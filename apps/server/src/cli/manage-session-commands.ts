@@ -1,11 +1,10 @@
 import { createLoginLink, LINK_MINUTES } from '../auth/login-links.ts';
-import { actorOfPerson } from '../auth/operator-sessions.ts';
+import { revokePersonSessions, sessionJson } from '../auth/revoke-sessions.ts';
 import { isRole, ROLES } from '../auth/roles.ts';
 import type { Settings } from '../config.ts';
 import type { Database } from '../postgres/database.ts';
 import { isSandboxDatabase } from '../postgres/login-links.ts';
-import { endProposalsOf } from '../postgres/operator-proposals.ts';
-import { listLiveSessions, revokeSessions, type SessionRecord } from '../postgres/operator-sessions.ts';
+import { listLiveSessions, type SessionRecord } from '../postgres/operator-sessions.ts';
 import { type Command, type CommandResult, type Options, UsageError } from './manage-command.ts';
 
 const LISTED_MAX = 1_000;
@@ -20,7 +19,7 @@ export const SESSION_COMMANDS: Readonly<Record<string, Command>> = {
       const filter = { subject: person, idleSeconds: operatorIdleMinutes * 60, limit: LISTED_MAX };
       const sessions = await listLiveSessions(database, filter);
       return {
-        document: { sessions: sessions.map(sessionDocument) },
+        document: { sessions: sessions.map(sessionJson) },
         text: sessions.length === 0 ? 'No person is logged in.' : sessions.map(describeSession).join('\n'),
       };
     },
@@ -36,15 +35,12 @@ export const SESSION_COMMANDS: Readonly<Record<string, Command>> = {
     async run(database, _id, { person = null, session = null }) {
       if (person === null && session === null)
         throw new UsageError('give --person, for all sessions of a person, or --session, for one');
-      const revoked = await revokeSessions(database, { subject: person, sessionId: session });
-      const proposer = person === null ? null : actorOfPerson(person);
-      const proposals = await endProposalsOf(database, { proposer, sessionId: session });
-      const before = JSON.stringify(revoked.map(sessionDocument));
-      const after = proposals.length === 0 ? null : JSON.stringify({ outdated_proposals: proposals });
+      const whose = { subject: person, sessionId: session };
+      const { sessions, outdatedProposals, change } = await revokePersonSessions(database, whose);
       return {
-        document: { revoked: revoked.length, outdated_proposals: proposals },
-        text: `sessions that have ended: ${revoked.length}; proposals that are outdated: ${proposals.length}`,
-        change: revoked.length === 0 && after === null ? null : { subjectId: person ?? session ?? '', before, after },
+        document: { revoked: sessions, outdated_proposals: outdatedProposals },
+        text: `sessions that have ended: ${sessions}; proposals that are outdated: ${outdatedProposals.length}`,
+        change,
       };
     },
   },
@@ -71,17 +67,6 @@ async function makeLink(
   const after = JSON.stringify({ subject: person, name, role });
   return { document: { link }, text: link, change: { subjectId: person, before: null, after } };
 }
-
-const sessionDocument = (session: SessionRecord) => ({
-  session_id: session.sessionId,
-  subject: session.subject,
-  name: session.name,
-  role: session.role,
-  origin: session.origin,
-  created_at: session.createdAt,
-  last_used_at: session.lastUsedAt,
-  expires_at: session.expiresAt,
-});
 
 const describeSession = ({ sessionId, subject, name, role, origin, lastUsedAt }: SessionRecord): string =>
   [sessionId, subject, name, role, `from ${origin}`, `last used ${lastUsedAt}`].join('\t');

@@ -4,6 +4,7 @@ import { ROLES } from '../auth/roles.ts';
 import { SCOPES } from '../auth/scopes.ts';
 import { SIGNING_ALGORITHMS } from '../auth/signing-keys.ts';
 import { readSettings, type Settings } from '../config.ts';
+import { withoutBidiControls } from '../domain/identifiers.ts';
 import { StartError } from '../lib/start-error.ts';
 import { createLog } from '../observability/log.ts';
 import { type Database, DatabaseUnavailable, openDatabase } from '../postgres/database.ts';
@@ -150,7 +151,8 @@ const valuesOf = (command: Commander, names: readonly (keyof Options)[]): Option
     names.flatMap((name) => {
       const value: unknown = command.getOptionValue(optionOf(name).attributeName());
       if (value === true) return [[name, 'yes']];
-      return typeof value === 'string' ? [[name, value]] : [];
+      // With them a record could display another reason, or name, than the one that is stored.
+      return typeof value === 'string' ? [[name, withoutBidiControls(value)]] : [];
     }),
   );
 
@@ -182,8 +184,8 @@ const optionsOf = ({ options, readOnly, recordsItself, fourEyes }: Command): rea
 
 /** Who runs a command could change rows without it: this keeps people from doing so by mistake, and is recorded. */
 function requireApproval({ command, options }: Invocation, { fourEyes }: Settings): void {
-  const kind = command.fourEyes?.(options) ?? null;
-  if (kind === null || !fourEyes.includes(kind) || options['without-approval'] !== undefined) return;
+  const kind = command.fourEyes?.(options).find((each) => fourEyes.includes(each));
+  if (kind === undefined || options['without-approval'] !== undefined) return;
   throw new UsageError(
     `Nothing was done: TIBA_FOUR_EYES has ${kind}, so a person proposes this change over the operator API, and ` +
       'another one approves it. If it cannot wait, say why with --without-approval "…", which is recorded',

@@ -24,6 +24,7 @@ const HTTP_STATUSES = {
   ENDPOINT_LIMIT_REACHED: 409,
   ENDPOINT_DISABLED: 409,
   PROPOSAL_CONFLICT: 409,
+  CLIENT_CONFLICT: 409,
   CURSOR_GONE: 410,
   SERVICE_UNAVAILABLE: 503,
   NOT_FOUND: 404,
@@ -87,6 +88,10 @@ const MESSAGES: Record<ErrorCode, BilingualText> & { readonly SERVICE_UNAVAILABL
   PROPOSAL_CONFLICT: {
     en: 'The proposal cannot be approved as it is, and nothing was done: read it again',
     id: 'Usulan ini tidak dapat disetujui, dan tidak ada yang diubah: baca lagi usulannya',
+  },
+  CLIENT_CONFLICT: {
+    en: 'The client is not in a state that allows this, and nothing was changed: read it again',
+    id: 'Keadaan klien tidak mengizinkan ini, dan tidak ada yang diubah: baca lagi kliennya',
   },
   CURSOR_GONE: {
     en: 'What this cursor follows was lost when the service was restored from a backup: read again from an earlier one',

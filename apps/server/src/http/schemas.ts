@@ -113,7 +113,7 @@ export const errorEnvelope = (code: ErrorCode) =>
   );
 
 /** Of operations for the people who run the service: clients never get them. */
-const OPERATOR_CODES: ReadonlySet<ErrorCode> = new Set(['PROPOSAL_CONFLICT']);
+const OPERATOR_CODES: ReadonlySet<ErrorCode> = new Set(['PROPOSAL_CONFLICT', 'CLIENT_CONFLICT']);
 const GENERAL_CODES = ERROR_CODES.filter((code) => !OPERATOR_CODES.has(code));
 
 /** All errors, including those that belong to no operation: a route or a method that does not exist. */

@@ -2,8 +2,11 @@ import type { Database, Query } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
 import { addDeliveryJob } from './delivery-jobs.ts';
 
-/** Who or what disabled an endpoint: its client, its receiver by answering 410, or failures over a long time. */
-export const DISABLED_REASONS = ['client', 'gone', 'failing'] as const;
+/**
+ * Who or what disabled an endpoint: its client, the operator, its receiver by answering 410, or failures over a long
+ * time.
+ */
+export const DISABLED_REASONS = ['client', 'operator', 'gone', 'failing'] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
 /** An endpoint without its secrets. Times are ISO 8601 UTC. */
@@ -82,6 +85,8 @@ export interface EndpointChanges {
   readonly url?: string;
   readonly kinds?: readonly string[];
   readonly disabled?: boolean;
+  /** Who disables it; the client where it is left out. */
+  readonly disabledBy?: 'client' | 'operator';
 }
 
 /**
@@ -91,7 +96,12 @@ export interface EndpointChanges {
 export async function changeEndpoint(
   database: Database,
   key: EndpointKey,
-  { url = null, kinds = null, disabled = null }: { [Field in keyof EndpointChanges]: EndpointChanges[Field] | null },
+  {
+    url = null,
+    kinds = null,
+    disabled = null,
+    disabledBy = 'client',
+  }: { [Field in keyof EndpointChanges]: EndpointChanges[Field] | null },
 ): Promise<CallbackEndpoint | null> {
   const { clientId, endpointId } = key;
   const { changed, lastDue } = await database.transaction(async (query) => {
@@ -108,12 +118,12 @@ export async function changeEndpoint(
               -- A distributed PostgreSQL takes neither "case $5 when", nor now() in a case.
               disabled_at = case when $5::boolean then coalesce(disabled_at, $7::timestamptz)
                                  when $5 is null then disabled_at end,
-              disabled_reason = case when $5::boolean then coalesce(disabled_reason, 'client')
+              disabled_reason = case when $5::boolean then coalesce(disabled_reason, $8)
                                      when $5 is null then disabled_reason end,
               failing_since = case when $6 or $3 is not null then null else failing_since end
         where client_id = $1 and endpoint_id = $2
        returning ${ENDPOINT_COLUMNS}`,
-      [clientId, endpointId, url, kinds, disabled, reenabled, before.rows[0]?.now ?? null],
+      [clientId, endpointId, url, kinds, disabled, reenabled, before.rows[0]?.now ?? null, disabledBy],
     );
     return { changed: rows.map(fromRow)[0] ?? null, lastDue: reenabled ? await makePendingDue(query, key, '0') : null };
   });
@@ -195,6 +205,27 @@ export async function findSealedEndpoint(
     formerSecretSealed: row.former_secret_sealed,
     formerSecretUntil: row.former_secret_until,
   };
+}
+
+/**
+ * Locks an endpoint until the database transaction ends. Resolves to what can be changed about it, as JSON text to
+ * compare and to record; null when there is no such endpoint. The URL is there with its origin and as a hash, because
+ * clients put keys of their own into paths; a secret as the beginning of a hash, so that a replaced one differs.
+ */
+export async function lockEndpointState(
+  inside: Database,
+  { clientId, endpointId }: EndpointKey,
+): Promise<string | null> {
+  const [row] = await inside.query<{ state: string }>(
+    `select json_build_object(
+              'origin', substring(url from '^[^:]+://[^/?#]+'),
+              'url_sha256', encode(sha256(convert_to(url, 'UTF8')), 'hex'),
+              'kinds', kinds, 'disabled', disabled_at is not null, 'disabled_reason', disabled_reason,
+              'secret', left(encode(sha256(secret_sealed), 'hex'), 8))::text as state
+       from tiba.callback_endpoints where client_id = $1 and endpoint_id = $2 for no key update`,
+    [clientId, endpointId],
+  );
+  return row?.state ?? null;
 }
 
 /** `disabled`, or enabled but `failing`. */

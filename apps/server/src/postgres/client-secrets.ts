@@ -25,7 +25,7 @@ interface SecretRow extends Record<string, unknown> {
 /** The secrets of a client, the older one first. Empty when there is no such client. */
 export async function findClientSecrets(database: Database, clientId: string): Promise<ClientSecret[]> {
   const rows = await database.query<SecretRow>(
-    `select each.hash, to_char(each.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created_at,
+    `select each.hash, to_char(each.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as created_at,
             u.used_on::text
        from tiba.clients c
       cross join lateral (values (c.secret_hash, c.secret_created_at),

@@ -9,7 +9,10 @@ import type { Database, Query } from './database.ts';
 
 /** An action before it is recorded. */
 export interface NewOperatorAction {
-  /** `person:` and the subject of a person; the client of a token; or `user:` and the system user of a command. */
+  /**
+   * `person:` with the issuer of the login, `#` and the subject; the client of a token; or `user:` and the system user
+   * of a command.
+   */
   readonly actor: string;
   /** The address of the request, or the host of the command. */
   readonly origin: string;
@@ -189,15 +192,16 @@ export async function listOperatorActions(
   filter: ActionFilter,
   { before, limit }: { readonly before: number | null; readonly limit: number },
 ): Promise<OperatorAction[]> {
-  const rows = await database.query<ActionRow>(
-    `select ${COLUMNS} from tiba.operator_actions
-      where sequence < coalesce($7::bigint, 9223372036854775807)
-        and ($1::text is null or actor = $1) and ($2::text is null or action = $2)
-        and ($3::text is null or client_id = $3) and ($4::text is null or subject_id = $4)
-        and ($5::timestamptz is null or happened_at >= $5) and ($6::timestamptz is null or happened_at < $6)
-      order by sequence desc limit $8`,
-    [filter.actor, filter.action, filter.clientId, filter.subjectId, filter.from, filter.to, before, limit],
-  );
+  const rows = await database.query<ActionRow>(LIST_SQL, [
+    filter.actor,
+    filter.action,
+    filter.clientId,
+    filter.subjectId,
+    filter.from,
+    filter.to,
+    before,
+    limit,
+  ]);
   return rows.map(toAction);
 }
 
@@ -217,6 +221,15 @@ export async function listActionsAbout(
 
 const COLUMNS = `sequence, happened_at, actor, origin, action, client_id, subject_id, reason, before, after,
             actor_name, session_id, role, proposal_id, approved_by, approved_by_name, previous_hash, hash`;
+
+/** Of `listOperatorActions`. Each text filter has an index that ends with the sequence. */
+export const LIST_SQL = `
+  select ${COLUMNS} from tiba.operator_actions
+   where sequence < coalesce($7::bigint, 9223372036854775807)
+     and ($1::text is null or actor = $1) and ($2::text is null or action = $2)
+     and ($3::text is null or client_id = $3) and ($4::text is null or subject_id = $4)
+     and ($5::timestamptz is null or happened_at >= $5) and ($6::timestamptz is null or happened_at < $6)
+   order by sequence desc limit $8`;
 
 interface ActionRow extends Record<string, unknown> {
   sequence: string;

@@ -160,22 +160,24 @@ export async function decideProposal(inside: Database, proposalId: string, decis
 }
 
 /**
- * Ends the pending proposals of a person, or of one session. Null means any. It is for a person whose access ends: what
- * they asked for must not be done later. Resolves to the IDs.
+ * Ends the pending proposals of a person, or of one session. Null means any. A session is stored for longer than its
+ * proposals are pending. Resolves to the IDs.
  */
 export async function endProposalsOf(
   inside: Database,
-  { proposer, sessionId }: { readonly proposer: string | null; readonly sessionId: string | null },
+  { subject, sessionId }: { readonly subject: string | null; readonly sessionId: string | null },
 ): Promise<string[]> {
-  if (proposer === null && sessionId === null) throw new Error('proposals are ended by their person or by the session');
+  if (subject === null && sessionId === null) throw new Error('proposals are ended by their person or by the session');
   const rows = await inside.query<{ proposal_id: string }>(
     `update tiba.operator_proposals
         set state = 'outdated', decided_by = 'session revoke', decided_by_name = 'End of a session', decided_at = now(),
             decision_reason = 'The session in which it was proposed was revoked, or all sessions of its proposer'
       where state = 'pending' and expires_at > now()
-        and ($1::text is null or proposer = $1) and ($2::text is null or proposer_session = $2)
+        and ($1::text is null
+             or proposer_session in (select session_id from tiba.operator_sessions where subject = $1))
+        and ($2::text is null or proposer_session = $2)
       returning proposal_id`,
-    [proposer, sessionId],
+    [subject, sessionId],
   );
   return rows.map((row) => row.proposal_id);
 }

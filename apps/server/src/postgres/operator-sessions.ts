@@ -4,6 +4,8 @@ import type { Database } from './database.ts';
 
 export interface SessionRecord {
   readonly sessionId: string;
+  /** The identity provider; null where a link began it. */
+  readonly issuer: string | null;
   readonly subject: string;
   readonly name: string;
   readonly role: string;
@@ -17,6 +19,7 @@ export interface SessionRecord {
 
 interface SessionRow extends Record<string, unknown> {
   session_id: string;
+  issuer: string | null;
   subject: string;
   name: string;
   role: string;
@@ -26,10 +29,11 @@ interface SessionRow extends Record<string, unknown> {
   expires_at: Date;
 }
 
-const COLUMNS = 'session_id, subject, name, role, origin, created_at, last_used_at, expires_at';
+const COLUMNS = 'session_id, issuer, subject, name, role, origin, created_at, last_used_at, expires_at';
 
 const toRecord = (row: SessionRow): SessionRecord => ({
   sessionId: row.session_id,
+  issuer: row.issuer,
   subject: row.subject,
   name: row.name,
   role: row.role,
@@ -39,13 +43,12 @@ const toRecord = (row: SessionRow): SessionRecord => ({
   expiresAt: row.expires_at.toISOString(),
 });
 
-export interface NewSession extends Pick<SessionRecord, 'sessionId' | 'subject' | 'name' | 'role' | 'origin'> {
+export interface NewSession
+  extends Pick<SessionRecord, 'sessionId' | 'issuer' | 'subject' | 'name' | 'role' | 'origin'> {
   /** SHA-256 of the cookie's value. */
   readonly secretHash: Buffer;
   /** SHA-256 of what identifies the login, which begins one session only; null where that is certain already. */
   readonly loginHash: Buffer | null;
-  /** The identity provider of the login; null for a link. */
-  readonly issuer: string | null;
   readonly lifetimeSeconds: number;
 }
 

@@ -349,8 +349,8 @@ export interface CallbackEndpoint {
   readonly kinds: readonly EventType[];
   readonly status: EndpointStatus;
   /**
-   * client: disabled by you. gone: it answered 410. failing: no delivery succeeded for five days. null while
-   * enabled.
+   * client: disabled by you. operator: disabled by the people who run the service. gone: it answered 410. failing:
+   * no delivery succeeded for five days. null while enabled.
    */
   readonly disabled_reason: DisabledReason | null;
   /** The first failure since the last successful delivery; null when there is none. */
@@ -380,8 +380,8 @@ export interface CallbackEndpointWithSecret {
   readonly kinds: readonly EventType[];
   readonly status: EndpointStatus;
   /**
-   * client: disabled by you. gone: it answered 410. failing: no delivery succeeded for five days. null while
-   * enabled.
+   * client: disabled by you. operator: disabled by the people who run the service. gone: it answered 410. failing:
+   * no delivery succeeded for five days. null while enabled.
    */
   readonly disabled_reason: DisabledReason | null;
   /** The first failure since the last successful delivery; null when there is none. */
@@ -423,7 +423,7 @@ export interface DeliveryAttempt {
 /** exhausted: every attempt of the retry schedule failed. It can be replayed. */
 export type DeliveryState = 'pending' | 'delivered' | 'exhausted';
 
-export type DisabledReason = 'client' | 'gone' | 'failing';
+export type DisabledReason = 'client' | 'operator' | 'gone' | 'failing';
 
 export interface DisbursementCallback {
   /** What happened. */

@@ -50,7 +50,8 @@ const endpointFields = {
   }),
   disabled_reason: nullable(
     Type.Enum([...DISABLED_REASONS], { title: 'DisabledReason' }),
-    'client: disabled by you. gone: it answered 410. failing: no delivery succeeded for five days. null while enabled.',
+    'client: disabled by you. operator: disabled by the people who run the service. gone: it answered 410. failing: ' +
+      'no delivery succeeded for five days. null while enabled.',
   ),
   failing_since: nullable(Timestamp, 'The first failure since the last successful delivery; null when there is none.'),
   created_at: Timestamp,

@@ -17,9 +17,11 @@ import { type CallbackDependencies, callbackOperation, manageCallbacks } from '.
 /**
  * Kinds that were added later are only sent to endpoints that name them, so that existing receivers see no new kind.
  */
-const DEFAULT_KINDS = DISBURSEMENT_KINDS;
-const ENDPOINTS_MAX = 10;
+export const DEFAULT_KINDS = DISBURSEMENT_KINDS;
+export const ENDPOINTS_MAX = 10;
 const ENDPOINT_ID_BYTES = 10;
+
+export const newEndpointId = (): string => `ep_${randomBytes(ENDPOINT_ID_BYTES).toString('hex')}`;
 
 const MESSAGE: BilingualText = { en: 'Callback endpoint registered', id: 'Endpoint callback didaftarkan' };
 
@@ -56,7 +58,7 @@ export function registerEndpoint(
     const url = await readUrl(request, ownProperty(body, 'url'), validateUrl);
 
     const { clientId } = callerOf(request).client;
-    const endpointId = `ep_${randomBytes(ENDPOINT_ID_BYTES).toString('hex')}`;
+    const endpointId = newEndpointId();
     const secret = newCallbackSecret();
     const created = { clientId, endpointId, url, kinds, secretSealed: seal.seal(secret) };
     const endpoint = await insertEndpoint(database, created, ENDPOINTS_MAX);

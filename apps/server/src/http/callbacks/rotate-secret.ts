@@ -10,7 +10,7 @@ import { EndpointId, endpointInPath, endpointInPathSchema, requireEndpoint, Secr
 import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
 /** Long enough for people to configure the new secret at the receiver. */
-const OVERLAP_SECONDS = 24 * 60 * 60;
+export const OVERLAP_SECONDS = 24 * 60 * 60;
 
 const MESSAGE: BilingualText = { en: 'Secret rotated', id: 'Secret diganti' };
 

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { isPlainText } from '../../domain/identifiers.ts';
+import { isPlainText, withoutBidiControls } from '../../domain/identifiers.ts';
 import { englishOnly } from '../../lib/bilingual-text.ts';
 import type { JsonObject } from '../../lib/exact-json.ts';
 import { ownProperty } from '../../lib/own-property.ts';
@@ -19,11 +19,14 @@ export function actorOf(request: FastifyRequest): Actor {
   return person === undefined ? actor : { ...actor, person };
 }
 
-/** The body's `reason`. @throws ApiError INVALID_FORMAT, INVALID_REQUEST */
+/**
+ * The body's `reason`, without characters that turn the direction of writing: with them a record could display another
+ * reason than the one that is stored. @throws ApiError INVALID_FORMAT, INVALID_REQUEST
+ */
 export function reasonOf(request: FastifyRequest): string {
-  const reason = ownProperty(jsonObject(request.body), 'reason');
-  if (typeof reason === 'string' && isPlainText(reason, REASON_LENGTH_MAX) && reason.trim().length >= REASON_LENGTH_MIN)
-    return reason.trim();
+  const given = ownProperty(jsonObject(request.body), 'reason');
+  const reason = typeof given === 'string' ? withoutBidiControls(given).trim() : '';
+  if (reason.length >= REASON_LENGTH_MIN && isPlainText(reason, REASON_LENGTH_MAX)) return reason;
   throw invalidRequest(
     englishOnly(`reason must say why, in ${REASON_LENGTH_MIN} to ${REASON_LENGTH_MAX} characters of one line`),
   );

@@ -97,8 +97,9 @@ const ActionSchema = Type.Object(
     sequence: Type.Integer({ description: 'From 1, without gaps.', minimum: 1, examples: [1] }),
     happened_at: Timestamp,
     actor: text(
-      '`person:` and the subject of a person; the client of a token; or `user:` and the system user of a command.',
-      'person:siti@example.com',
+      '`person:` with the issuer of the login, `#` and the subject there (by a link of the sandbox: the subject ' +
+        'alone); the client of a token; or `user:` and the system user of a command.',
+      'person:https://login.example.com#siti',
     ),
     origin: text('The address of the request, or the host of the command.', '10.0.0.7'),
     action: text('What was done.', 'transaction unmask'),
@@ -111,7 +112,10 @@ const ActionSchema = Type.Object(
     session_id: nullable(text('The session of the person.', 'os_5f0c1d2e3b4a59687786'), 'null as above.'),
     role: nullable(text('The role of the person in that session.', 'support'), 'null as above.'),
     proposal_id: nullable(text('The proposal that was approved.', 'pr_5f0c1d2e3b4a59687786'), 'null without one.'),
-    approved_by: nullable(text('The person who approved it.', 'person:budi@example.com'), 'null without approval.'),
+    approved_by: nullable(
+      text('The person who approved it.', 'person:https://login.example.com#budi'),
+      'null without approval.',
+    ),
     approved_by_name: nullable(text('The name of that person.', 'Budi Santoso'), 'null without approval.'),
     previous_hash: text('Of the record before; empty for the first.', HASH),
     hash: text('SHA-256 of this record and the one before.', HASH),

@@ -12,7 +12,7 @@ const RESENDS_PER_HOUR = 100;
 
 /** What one caller may do in an hour on the operator listener. @throws ApiError RATE_LIMIT_EXCEEDED */
 export interface OperatorLimits {
-  /** Counts a search of a person by an account number. Access tokens of machines have no limit. */
+  /** Counts a search by an account number: of a person, or of all access tokens of a client together. */
   countAccountSearch(request: FastifyRequest): Promise<void>;
   /** Counts a callback that a person or an access token sends again: many would be a replay without approval. */
   countResend(request: FastifyRequest): Promise<void>;
@@ -20,15 +20,18 @@ export interface OperatorLimits {
 
 export interface OperatorLimitsDependencies {
   readonly accountSearches: Limiter;
+  /** Of each client with access tokens. Software of a help desk searches for many people. */
+  readonly tokenAccountSearchesPerHour: number;
   readonly resends: Limiter;
 }
 
-export function createOperatorLimits({ accountSearches, resends }: OperatorLimitsDependencies): OperatorLimits {
+export function createOperatorLimits(dependencies: OperatorLimitsDependencies): OperatorLimits {
+  const { accountSearches, tokenAccountSearchesPerHour, resends } = dependencies;
   return {
     async countAccountSearch(request) {
       const { client, person } = callerOf(request);
-      if (person === undefined) return;
-      assertAdmitted(await accountSearches.take(client.clientId, ACCOUNT_SEARCHES_PER_HOUR), TOO_MANY_SEARCHES);
+      const perHour = person === undefined ? tokenAccountSearchesPerHour : ACCOUNT_SEARCHES_PER_HOUR;
+      assertAdmitted(await accountSearches.take(client.clientId, perHour), tooManySearches(perHour));
     },
     async countResend(request) {
       assertAdmitted(await resends.take(callerOf(request).client.clientId, RESENDS_PER_HOUR), TOO_MANY_RESENDS);
@@ -40,10 +43,11 @@ function assertAdmitted({ admitted, resetMs }: Decision, message: ReturnType<typ
   if (!admitted) throw tooManyRequests(resetMs, message);
 }
 
-const TOO_MANY_SEARCHES = englishOnly(
-  `At most ${ACCOUNT_SEARCHES_PER_HOUR} searches by an account number in an hour: search by another identifier of ` +
-    'the transaction, or wait for the number of seconds in Retry-After',
-);
+const tooManySearches = (perHour: number) =>
+  englishOnly(
+    `At most ${perHour} searches by an account number in an hour: search by another identifier of the transaction, ` +
+      'or wait for the number of seconds in Retry-After',
+  );
 const TOO_MANY_RESENDS = englishOnly(
   `At most ${RESENDS_PER_HOUR} callbacks can be sent again one by one in an hour: start or propose a replay (POST ` +
     '/operator/v1/callback-replays), or wait for the number of seconds in Retry-After',

@@ -10,6 +10,7 @@ import type { Limiter } from '../../rate-limit/limiter.ts';
 import { createSlidingWindow, type MonotonicClock } from '../../rate-limit/sliding-window.ts';
 import type { StatusInquiries } from '../../status-inquiry/status-inquiries.ts';
 import type { Authorize } from '../authorize.ts';
+import type { CallbackDependencies } from '../callbacks/operation.ts';
 import { CONSOLE_FILES_PER_MINUTE, publishConsole } from '../console/console.ts';
 import type { Cursors } from '../cursors.ts';
 import { operatorErrorForm } from '../envelope.ts';
@@ -28,7 +29,10 @@ import { readBankAvailability } from './bank-availability.ts';
 import { listUndeliveredCallbacks } from './callback-deliveries.ts';
 import { listCallbackEndpoints } from './callback-endpoints.ts';
 import { callbackReplays } from './callback-replays.ts';
-import { operatorClients } from './clients.ts';
+import { clientEndpoints } from './clients/client-endpoints.ts';
+import { clientSecrets } from './clients/client-secrets.ts';
+import { clientSnap } from './clients/client-snap.ts';
+import { operatorClients } from './clients/clients.ts';
 import { type ConsoleSettings, showConsoleSettings } from './console-settings.ts';
 import { listRestrictedClients } from './enumeration.ts';
 import { type FeedOperationDependencies, receiveFeed } from './feed.ts';
@@ -71,6 +75,8 @@ export interface OperatorServerDependencies extends FeedOperationDependencies {
   readonly limits: OperatorLimits;
   readonly console: ConsoleSettings;
   readonly callbackDays: number;
+  /** Whether callbacks may be sent to a URL. */
+  readonly validateUrl: CallbackDependencies['validateUrl'];
   /** Null when an external issuer issues the tokens. */
   readonly issuer: Pick<BuiltInIssuer, 'issue' | 'endpoint'> | null;
   readonly limitClock: MonotonicClock;
@@ -121,8 +127,12 @@ export async function createOperatorServer(given: OperatorServerDependencies): P
   resolveReview(app, { authorize, database, fourEyes });
   resendDelivery(app, dependencies);
   callbackReplays(app, { ...dependencies, fourEyes });
+  const { seal } = people.login;
   operatorClients(app, { authorize, database, fourEyes });
-  if (dependencies.issuer !== null) signingKeys(app, { authorize, fourEyes, seal: people.login.seal });
+  clientSecrets(app, { authorize, database, fourEyes });
+  clientEndpoints(app, { authorize, database, fourEyes, seal, validateUrl: given.validateUrl });
+  clientSnap(app, { authorize, database, fourEyes, seal });
+  if (dependencies.issuer !== null) signingKeys(app, { authorize, fourEyes, seal });
   listAudit(app, dependencies);
   listTransactions(app, authorize, database);
   listAccountValidations(app, authorize, database);

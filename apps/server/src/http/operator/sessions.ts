@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { actorOfPerson } from '../../auth/operator-sessions.ts';
+import { revokePersonSessions, sessionJson } from '../../auth/revoke-sessions.ts';
 import { ROLES } from '../../auth/roles.ts';
 import { isPlainText } from '../../domain/identifiers.ts';
 import { englishOnly } from '../../lib/bilingual-text.ts';
@@ -8,13 +8,12 @@ import type { JsonObject } from '../../lib/exact-json.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import type { Database } from '../../postgres/database.ts';
 import { recordingAction } from '../../postgres/operator-actions.ts';
-import { endProposalsOf } from '../../postgres/operator-proposals.ts';
-import { listLiveSessions, revokeSessions, type SessionRecord } from '../../postgres/operator-sessions.ts';
+import { listLiveSessions } from '../../postgres/operator-sessions.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
 import { invalidRequest, searchParameters, wholeNumber } from '../query-parameters.ts';
 import { requireJson } from '../request-body.ts';
-import { accessToken, errorResponses, successResponse, Timestamp } from '../schemas.ts';
+import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
 import { actorOf, fieldsOf, reasonOf } from './action-request.ts';
 import { actionSchema } from './action-schemas.ts';
 import { textParameter } from './search-filter.ts';
@@ -53,13 +52,9 @@ export function peopleSessions(app: FastifyInstance, { authorize, database, idle
       if (subject === null && sessionId === null)
         throw invalidRequest(englishOnly('give subject, for all sessions of a person, or session_id, for one'));
       const revoked = await recordingAction(database, actorOf(request), async (inside) => {
-        const ended = await revokeSessions(inside, { subject, sessionId });
-        const proposer = subject === null ? null : actorOfPerson(subject);
-        const proposals = await endProposalsOf(inside, { proposer, sessionId });
-        const before = JSON.stringify(ended.map(sessionJson));
-        const after = proposals.length === 0 ? null : JSON.stringify({ outdated_proposals: proposals });
-        const record = { action: 'session revoke', clientId: null, subjectId: subject ?? sessionId, reason, before };
-        return { result: ended.length, record: ended.length === 0 && after === null ? null : { ...record, after } };
+        const { sessions, change } = await revokePersonSessions(inside, { subject, sessionId });
+        const record = { action: 'session revoke', clientId: null, reason };
+        return { result: sessions, record: change === null ? null : { ...record, ...change } };
       });
       return sendOperatorSuccess(reply, 'Sessions revoked', JSON.stringify({ revoked }));
     },
@@ -73,17 +68,6 @@ function textIn(body: JsonObject, name: string): string | null {
   throw invalidRequest(englishOnly(`${name} must be a text without control characters`));
 }
 
-const sessionJson = (session: SessionRecord): Record<string, unknown> => ({
-  session_id: session.sessionId,
-  subject: session.subject,
-  name: session.name,
-  role: session.role,
-  origin: session.origin,
-  created_at: session.createdAt,
-  last_used_at: session.lastUsedAt,
-  expires_at: session.expiresAt,
-});
-
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
 const subjectText = text('The `sub` of the login.', 'siti@example.com');
 const sessionId = text('The session.', 'os_5f0c1d2e3b4a59687786');
@@ -91,6 +75,10 @@ const sessionId = text('The session.', 'os_5f0c1d2e3b4a59687786');
 const SessionSchema = Type.Object(
   {
     session_id: sessionId,
+    issuer: nullable(
+      text('The identity provider of the login.', 'https://login.example.com/realms/staff'),
+      'null for a link of the sandbox.',
+    ),
     subject: subjectText,
     name: text('The name of the person.', 'Siti Rahma'),
     role: Type.Enum([...ROLES], { title: 'Role' }),

@@ -415,7 +415,8 @@ create table tiba.callback_endpoints (
   created_at timestamptz not null default now(),
   constraint callback_endpoints_pkey primary key (client_id, endpoint_id),
   constraint callback_endpoints_client_id_fkey foreign key (client_id) references tiba.clients,
-  constraint callback_endpoints_disabled_reason_known check (disabled_reason in ('client', 'gone', 'failing')),
+  constraint callback_endpoints_disabled_reason_known
+    check (disabled_reason in ('client', 'operator', 'gone', 'failing')),
   constraint callback_endpoints_disabled_with_reason check ((disabled_at is null) = (disabled_reason is null))
 );
 -- The operator lists these over all clients.
@@ -569,7 +570,8 @@ create index account_checks_request_id on tiba.account_checks using hash (reques
 create table tiba.operator_actions (
   sequence bigint not null,
   happened_at timestamptz not null,
-  -- `person:` and the subject of a person; the client of a token; or `user:` and the system user of a command.
+  -- `person:` with the issuer of the login, `#` and the subject; the client of a token; or `user:` and the system user
+  -- of a command.
   actor text collate "C" not null,
   -- The address of the request, or the host of the command.
   origin text not null,
@@ -594,6 +596,7 @@ create table tiba.operator_actions (
   constraint operator_actions_pkey primary key (sequence)
 );
 create index operator_actions_actor on tiba.operator_actions (actor, sequence);
+create index operator_actions_action on tiba.operator_actions (action, sequence);
 create index operator_actions_client_id on tiba.operator_actions (client_id, sequence) where client_id is not null;
 create index operator_actions_subject_id on tiba.operator_actions (subject_id, sequence) where subject_id is not null;
 

@@ -22,14 +22,19 @@ export interface DecideDependencies {
 interface Decided {
   readonly proposal: Proposal;
   readonly conflict: BilingualText | null;
+  /** JSON text of what the change has answered: it may have a secret, which is stored nowhere. */
+  readonly result: string | null;
 }
 
 /**
  * Makes the change of a proposal exactly as it was proposed, and once. The change, both records and the decision are
  * one database transaction, which locks the proposal first.
- * @throws ApiError FORBIDDEN, NOT_FOUND, INVALID_REQUEST, PROPOSAL_CONFLICT, and what the change throws
+ * @throws ApiError FORBIDDEN, NOT_FOUND, INVALID_REQUEST, PROPOSAL_CONFLICT
  */
-export async function approve({ database, fourEyes }: DecideDependencies, request: FastifyRequest): Promise<Proposal> {
+export async function approve(
+  { database, fourEyes }: DecideDependencies,
+  request: FastifyRequest,
+): Promise<{ readonly proposal: Proposal; readonly result: string | null }> {
   const { payload_hash: payloadHash } = fieldsOf(request, ['payload_hash', 'reason']);
   const reason = reasonOf(request);
   if (typeof payloadHash !== 'string' || !HASH.test(payloadHash)) throw invalidRequest(HASH_MESSAGE);
@@ -40,11 +45,17 @@ export async function approve({ database, fourEyes }: DecideDependencies, reques
     if (operation === undefined) throw conflict(UNKNOWN_ACTION);
     const hash = hashOfPayload(proposal.payload);
     if (!hash.equals(proposal.payloadHash) || hash.toString('hex') !== payloadHash) throw conflict(CHANGED_PAYLOAD);
-    return execute(inside, request, { proposal, operation, reason });
+    return execute(inside, request, { proposal, operation, reason }).catch(refusedByChange);
   };
   const decided = await recordingAction(database, actorOf(request), work);
   if (decided.conflict !== null) throw conflict(decided.conflict);
-  return decided.proposal;
+  return decided;
+}
+
+/** What the change has found missing, or in its way: the proposal stays pending, because this may be mended. */
+function refusedByChange(error: unknown): never {
+  if (error instanceof ApiError && (error.statusCode === 404 || error.statusCode === 409)) throw conflict(error.text);
+  throw error;
 }
 
 interface Approved {
@@ -65,14 +76,14 @@ async function execute(
   if ((await operation.lockState(inside, change)) !== before) {
     const outdated = await decideProposal(inside, proposalId, { ...decision, state: 'outdated' });
     return {
-      result: { proposal: outdated, conflict: OUTDATED },
+      result: { proposal: outdated, conflict: OUTDATED, result: null },
       record: { ...record, action: 'proposal outdated' },
     };
   }
   const executed = await operation.execute(inside, change, proposal.reason);
   const decided = await decideProposal(inside, proposalId, { ...decision, state: 'executed' });
   return {
-    result: { proposal: decided, conflict: null },
+    result: { proposal: decided, conflict: null, result: executed.result },
     record: { ...record, action: 'proposal approve' },
     ...(executed.record === null ? {} : { next: { actor: proposerOf(proposal, decision), record: executed.record } }),
   };
@@ -113,8 +124,8 @@ async function lockPending(inside: Database, request: FastifyRequest): Promise<P
 }
 
 function approver(request: FastifyRequest): { readonly actor: string; readonly name: string } {
-  const { subject, name } = personOf(request);
-  return { actor: actorOfPerson(subject), name };
+  const person = personOf(request);
+  return { actor: actorOfPerson(person), name: person.name };
 }
 
 const proposerOf = (proposal: Proposal, { by, byName }: Pick<Decision, 'by' | 'byName'>): Actor => ({

@@ -74,7 +74,7 @@ async function propose<Change extends JsonObject>(
       payloadHash: hashOfPayload(payload),
       before,
       reason,
-      proposer: actorOfPerson(person.subject),
+      proposer: actorOfPerson(person),
       proposerName: person.name,
       proposerSession: person.sessionId,
       proposerRole: person.role,

@@ -38,28 +38,38 @@ export const ProposalStateSchema = Type.Enum([...PROPOSAL_STATES], {
     'was done. expired: it was not decided in time.',
 });
 
-export const ProposalSchema = Type.Object(
+const proposalFields = {
+  proposal_id: text('The proposal.', 'pr_5f0c1d2e3b4a59687786'),
+  state: ProposalStateSchema,
+  kinds: Type.Array(Type.Enum([...FOUR_EYES_KINDS], { title: 'FourEyesKind' }), {
+    description: 'What needs the approval.',
+  }),
+  action: text('What is done when it is approved, as the audit names it.', 'client change'),
+  client_id: nullable(text('The client that it concerns.', 'shop-one'), 'null where it concerns none.'),
+  subject_id: nullable(text('What it concerns.', 'TB2026112100000001'), 'null where it is the client itself.'),
+  reason: text('Why, as its proposer says.', 'Ticket 4711: more payouts from December on'),
+  payload: text('Exactly what is executed, as JSON text.', '{"change":{"trusted":true}}'),
+  payload_hash: text('SHA-256 of `payload`. An approval names it.', HASH),
+  before: nullable(text('What the change is based on, as JSON text.', '{"trusted":false}'), 'null for nothing.'),
+  proposed_by: text('Who proposed it.', 'person:https://login.example.com#siti'),
+  proposed_by_name: text('The name of that person.', 'Siti Rahma'),
+  created_at: Timestamp,
+  expires_at: Timestamp,
+  decided_by: nullable(text('Who decided.', 'person:https://login.example.com#budi'), 'null until then.'),
+  decided_by_name: nullable(text('The name of that person.', 'Budi Santoso'), 'null until then.'),
+  decided_at: nullable(Timestamp, 'null until then.'),
+  decision_reason: nullable(text('Why, as that person says.', 'Agreed with the client'), 'null until then.'),
+};
+
+export const ProposalSchema = Type.Object(proposalFields, { title: 'Proposal', additionalProperties: false });
+
+export const ApprovedProposalSchema = Type.Object(
   {
-    proposal_id: text('The proposal.', 'pr_5f0c1d2e3b4a59687786'),
-    state: ProposalStateSchema,
-    kinds: Type.Array(Type.Enum([...FOUR_EYES_KINDS], { title: 'FourEyesKind' }), {
-      description: 'What needs the approval.',
-    }),
-    action: text('What is done when it is approved, as the audit names it.', 'client change'),
-    client_id: nullable(text('The client that it concerns.', 'shop-one'), 'null where it concerns none.'),
-    subject_id: nullable(text('What it concerns.', 'TB2026112100000001'), 'null where it is the client itself.'),
-    reason: text('Why, as its proposer says.', 'Ticket 4711: more payouts from December on'),
-    payload: text('Exactly what is executed, as JSON text.', '{"change":{"trusted":true}}'),
-    payload_hash: text('SHA-256 of `payload`. An approval names it.', HASH),
-    before: nullable(text('What the change is based on, as JSON text.', '{"trusted":false}'), 'null for nothing.'),
-    proposed_by: text('Who proposed it.', 'person:siti@example.com'),
-    proposed_by_name: text('The name of that person.', 'Siti Rahma'),
-    created_at: Timestamp,
-    expires_at: Timestamp,
-    decided_by: nullable(text('Who decided.', 'person:budi@example.com'), 'null until then.'),
-    decided_by_name: nullable(text('The name of that person.', 'Budi Santoso'), 'null until then.'),
-    decided_at: nullable(Timestamp, 'null until then.'),
-    decision_reason: nullable(text('Why, as that person says.', 'Agreed with the client'), 'null until then.'),
+    ...proposalFields,
+    result: nullable(
+      text('What the change has answered, as JSON text. A new secret is shown here only.', '{"trusted":true}'),
+      'null for nothing.',
+    ),
   },
-  { title: 'Proposal', additionalProperties: false },
+  { title: 'ApprovedProposal', additionalProperties: false },
 );

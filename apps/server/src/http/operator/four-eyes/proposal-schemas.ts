@@ -3,7 +3,7 @@ import { englishOnly } from '../../../lib/bilingual-text.ts';
 import type { ErrorCode } from '../../errors.ts';
 import { nextPage, pageParameters } from '../../pages.ts';
 import { accessToken, errorResponses, successResponse, UNAUTHENTICATED_ERRORS } from '../../schemas.ts';
-import { ProposalSchema, ProposalStateSchema } from './proposal-json.ts';
+import { ApprovedProposalSchema, ProposalSchema, ProposalStateSchema } from './proposal-json.ts';
 
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
 const params = Type.Object({ proposal_id: text('The proposal.', 'pr_5f0c1d2e3b4a59687786') });
@@ -62,31 +62,36 @@ const DECISION_ERRORS = [
   'INTERNAL_ERROR',
 ] as const satisfies readonly ErrorCode[];
 
-const decision = (operationId: string, summary: string, description: string) => ({
+interface Decision {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly data: typeof ProposalSchema | typeof ApprovedProposalSchema;
+}
+
+const decision = ({ operationId, summary, description, data }: Decision) => ({
   tags: ['Proposals'],
   security: [{ session: [] }],
   operationId,
   summary,
   description,
   params,
-  ...responses(summary),
-});
-
-const BY_ANOTHER = 'A person with the role approver decides, and never the one who proposed it.';
-
-const responses = (summary: string) => ({
   response: {
-    200: successResponse(ProposalSchema, englishOnly('Decided'), summary),
+    200: successResponse(data, englishOnly('Decided'), summary),
     ...errorResponses([], DECISION_ERRORS),
   },
 });
 
+const BY_ANOTHER = 'A person with the role approver decides, and never the one who proposed it.';
+
 export const approveSchema = {
-  ...decision(
-    'approveProposal',
-    'Approve a proposed change, which makes it',
-    `Exactly what was proposed is done, once. If what it is about has changed since, nothing is done. ${BY_ANOTHER}`,
-  ),
+  ...decision({
+    operationId: 'approveProposal',
+    summary: 'Approve a proposed change, which makes it',
+    description:
+      'Exactly what was proposed is done, once. If what it is about has changed since, nothing is done. ' + BY_ANOTHER,
+    data: ApprovedProposalSchema,
+  }),
   body: Type.Object(
     {
       payload_hash: text('Of the proposal that was read: what differs from it is not approved.', 'a'.repeat(64)),
@@ -97,10 +102,11 @@ export const approveSchema = {
 };
 
 export const refuseSchema = {
-  ...decision(
-    'refuseProposal',
-    'Refuse a proposed change, or withdraw your own',
-    'Nothing is changed. A person with the role approver refuses; the one who proposed it withdraws it.',
-  ),
+  ...decision({
+    operationId: 'refuseProposal',
+    summary: 'Refuse a proposed change, or withdraw your own',
+    description: 'Nothing is changed. A person with the role approver refuses; the one who proposed it withdraws it.',
+    data: ProposalSchema,
+  }),
   body: Type.Object({ reason: Reason }, { title: 'RefuseProposalRequest' }),
 };

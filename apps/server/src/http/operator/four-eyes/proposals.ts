@@ -58,8 +58,9 @@ export function proposals(app: FastifyInstance, dependencies: ProposalsDependenc
     '/operator/v1/proposals/:proposal_id/approve',
     { onRequest: onApproval, schema: approveSchema },
     async (request, reply) => {
-      const proposal = await approve(dependencies, request);
-      return sendOperatorSuccess(reply, 'Approved, and the change was made', JSON.stringify(proposalJson(proposal)));
+      const { proposal, result } = await approve(dependencies, request);
+      const data = JSON.stringify({ ...proposalJson(proposal), result });
+      return sendOperatorSuccess(reply, 'Approved, and the change was made', data);
     },
   );
 

@@ -17,7 +17,7 @@ export interface LoginDependencies {
 /** What a login has found out. */
 export interface Login {
   readonly person: Person;
-  /** As in `OperatorSessions.open`. */
+  /** As in `OperatorSessions.open`; null for a link, which has no issuer. */
   readonly loginId: string | null;
   /** From `returnPath`. */
   readonly returnTo: string;
@@ -34,10 +34,11 @@ export async function beginSession(
   { person, loginId, returnTo }: Login,
 ): Promise<FastifyReply> {
   const origin = request.ip;
-  const inSession = { ...person, sessionId: newSessionId() };
+  const issuer = loginId === null ? null : sessions.issuer;
+  const inSession = { ...person, issuer, sessionId: newSessionId() };
   const formerSecret = cookie.read(request);
   const former = formerSecret === null ? null : await sessions.find(formerSecret);
-  const actor = { actor: actorOfPerson(person.subject), origin, person: inSession };
+  const actor = { actor: actorOfPerson(inSession), origin, person: inSession };
   const secret = await recordingAction(database, actor, async (inside) => {
     const opened = await sessions.open(inside, inSession, { origin, loginId });
     if (opened === null) return { result: null, record: null };

@@ -125,7 +125,7 @@ export const forbidden = (own: Role, needed: Role | null): ApiError =>
   });
 
 const callerOf = (person: PersonInSession): Caller => ({
-  client: { ...NO_CLIENT, clientId: actorOfPerson(person.subject) },
+  client: { ...NO_CLIENT, clientId: actorOfPerson(person) },
   scopes: NO_CLIENT.scopes,
   expiresAtMs: Date.parse(person.expiresAt),
   person,

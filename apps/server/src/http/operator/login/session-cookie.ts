@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { SESSION_SECRET_LENGTH } from '../../../auth/session-secrets.ts';
 
 /** A cookie of the operator listener (RFC 6265). Scripts cannot read it, and pages elsewhere cannot use it. */
 export interface Cookie {
@@ -33,7 +34,6 @@ export function createCookie(name: string, isSecure: boolean, form: RegExp): Coo
   };
 }
 
-/** 256 bits in base64url (auth/secrets.ts). */
-const SECRET = /^[A-Za-z0-9_-]{43}$/;
+const SECRET = new RegExp(`^[A-Za-z0-9_-]{${SESSION_SECRET_LENGTH}}$`);
 
 export const createSessionCookie = (isSecure: boolean): Cookie => createCookie('tiba-operator', isSecure, SECRET);

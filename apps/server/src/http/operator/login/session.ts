@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { csrfTokenOf, type OperatorSessions } from '../../../auth/operator-sessions.ts';
+import { actorOfPerson, csrfTokenOf, type OperatorSessions } from '../../../auth/operator-sessions.ts';
 import { ROLES, rolesUpTo } from '../../../auth/roles.ts';
 import { englishOnly } from '../../../lib/bilingual-text.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { recordingAction } from '../../../postgres/operator-actions.ts';
 import { sendOperatorSuccess } from '../../envelope.ts';
 import { allowEmptyBody } from '../../request-body.ts';
-import { errorResponses, successResponse, Timestamp, UNAUTHENTICATED_ERRORS } from '../../schemas.ts';
+import { errorResponses, nullable, successResponse, Timestamp, UNAUTHENTICATED_ERRORS } from '../../schemas.ts';
 import { actorOf } from '../action-request.ts';
 import { type BrowserSessions, personOf } from './browser-sessions.ts';
 import type { Cookie } from './session-cookie.ts';
@@ -27,9 +27,10 @@ export function ownSession(app: FastifyInstance, dependencies: SessionDependenci
   const requirePerson = browserSessions.requireRole('viewer');
 
   app.get('/operator/v1/session', { onRequest: requirePerson, schema: readSessionSchema }, async (request, reply) => {
-    const { subject, name, role, expiresAt } = personOf(request);
+    const person = personOf(request);
+    const { issuer, subject, name, role, expiresAt } = person;
     const data = {
-      person: { subject, name, roles: rolesUpTo(role), expires_at: expiresAt },
+      person: { actor: actorOfPerson(person), issuer, subject, name, roles: rolesUpTo(role), expires_at: expiresAt },
       four_eyes: fourEyes,
       csrf_token: csrfTokenOf(secretOf(request)),
     };
@@ -61,6 +62,8 @@ const SessionSchema = Type.Object(
   {
     person: Type.Object(
       {
+        actor: text('As proposals and the record of actions name the person.', 'person:https://login.example.com#siti'),
+        issuer: nullable(text('The identity provider of the login.', 'https://login.example.com'), 'null for a link.'),
         subject: text('The `sub` of the login.', 'siti@example.com'),
         name: text('For people.', 'Siti Rahma'),
         roles: Type.Array(Type.Enum([...ROLES], { title: 'Role' }), {
