@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { CallFailure } from './api/request.ts';
 import { session } from './api/session.ts';
 import { Failure } from './components/failure.tsx';
+import { SecretDialog } from './components/secret.tsx';
 import { Header } from './header.tsx';
 import { Login } from './login.tsx';
 import { Menu } from './menu.tsx';
@@ -11,13 +12,16 @@ import { AuditPage } from './pages/audit.tsx';
 import { BankPage } from './pages/availability.tsx';
 import { BanksPage } from './pages/banks.tsx';
 import { CallbacksPage } from './pages/callbacks.tsx';
-import { ClientPage, ClientsPage } from './pages/clients.tsx';
+import { ClientPage } from './pages/client.tsx';
+import { ClientsPage } from './pages/clients.tsx';
 import { EnumerationPage } from './pages/enumeration.tsx';
 import { NotFoundPage } from './pages/not-found.tsx';
 import { OverviewPage } from './pages/overview.tsx';
 import { ProcessesPage } from './pages/processes.tsx';
 import { ProposalPage, ProposalsPage } from './pages/proposals.tsx';
+import { ReplayPage, ReplaysPage } from './pages/replays.tsx';
 import { SearchPage } from './pages/search.tsx';
+import { SessionsPage } from './pages/sessions.tsx';
 import { TransactionPage } from './pages/transaction.tsx';
 import { ValidationsPage } from './pages/validations.tsx';
 import { say, type Text } from './preferences.ts';
@@ -50,6 +54,7 @@ function Console() {
         <Menu />
         {pageAt(place.value.path)}
       </div>
+      <SecretDialog />
     </>
   );
 }
@@ -62,10 +67,12 @@ const PAGES: Readonly<Partial<Record<string, () => ComponentChildren>>> = {
   callbacks: () => <CallbacksPage />,
   banks: () => <BanksPage />,
   clients: () => <ClientsPage />,
+  replays: () => <ReplaysPage />,
   validations: () => <ValidationsPage />,
   enumeration: () => <EnumerationPage />,
   proposals: () => <ProposalsPage />,
   audit: () => <AuditPage />,
+  sessions: () => <SessionsPage />,
   processes: () => <ProcessesPage />,
 };
 
@@ -75,6 +82,7 @@ function pageAt(path: string): ComponentChildren {
   if (rest.length === 0 && name === 'transactions' && id !== null) return <TransactionPage key={id} id={id} />;
   if (rest.length === 0 && name === 'banks' && id !== null) return <BankPage key={id} code={id} />;
   if (rest.length === 0 && name === 'clients' && id !== null) return <ClientPage key={id} id={id} />;
+  if (rest.length === 0 && name === 'replays' && id !== null) return <ReplayPage key={id} id={id} />;
   if (rest.length === 0 && name === 'proposals' && id !== null) return <ProposalPage key={id} id={id} />;
   const page = encoded === undefined && Object.hasOwn(PAGES, name) ? PAGES[name] : undefined;
   return page?.() ?? <NotFoundPage />;

@@ -16,12 +16,14 @@ const ENTRIES: readonly Entry[] = [
   { path: 'overdue', text: TEXTS.overdue },
   { path: 'reviews', text: TEXTS.reviews },
   { path: 'callbacks', text: TEXTS.callbacks },
+  { path: 'replays', text: TEXTS.replays },
   { path: 'banks', text: TEXTS.banks },
   { path: 'clients', text: TEXTS.clients },
   { path: 'validations', text: TEXTS.validations },
   { path: 'enumeration', text: TEXTS.enumeration },
   { path: 'proposals', text: TEXTS.proposals, isShown: hasApprovals },
   { path: 'audit', text: TEXTS.audit, isShown: () => may('readAudit') },
+  { path: 'sessions', text: TEXTS.sessions, isShown: () => may('readSessions') },
   { path: 'processes', text: TEXTS.processes },
 ];
 

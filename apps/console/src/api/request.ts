@@ -45,8 +45,11 @@ export async function call<Name extends keyof Operations>(
   input: Input<Name>,
   signal?: AbortSignal,
 ): Promise<Operations[Name]['data']> {
-  return (await request(name, input, signal)).envelope.data as Operations[Name]['data'];
+  return (await request(name, input, signal === undefined ? {} : { signal })).envelope.data as Operations[Name]['data'];
 }
+
+/** What was done, or the proposal that waits for a second person. */
+export type Answered<Done> = { readonly done: Done } | { readonly proposal: Proposal };
 
 /**
  * A change that may need the approval of a second person: what was done, or the proposal that waits for it.
@@ -55,15 +58,21 @@ export async function call<Name extends keyof Operations>(
 export async function propose<Name extends keyof Operations>(
   name: Name,
   input: Input<Name>,
-): Promise<{ readonly done: Operations[Name]['data'] } | { readonly proposal: Proposal }> {
-  const { status, envelope } = await request(name, input);
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answered<Operations[Name]['data']>> {
+  const { status, envelope } = await request(name, input, { headers });
   if (status === HTTP_ACCEPTED) return { proposal: envelope.data as Proposal };
   return { done: envelope.data as Operations[Name]['data'] };
 }
 
 const HTTP_ACCEPTED = 202;
 
-function request<Name extends keyof Operations>(name: Name, input: Input<Name>, signal?: AbortSignal): Promise<Answer> {
+interface SendOptions {
+  readonly signal?: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function request<Name extends keyof Operations>(name: Name, input: Input<Name>, options: SendOptions): Promise<Answer> {
   const [method, pattern] = OPERATIONS[name];
   const {
     path = {},
@@ -75,7 +84,7 @@ function request<Name extends keyof Operations>(name: Name, input: Input<Name>, 
     readonly body?: unknown;
   };
   const url = pattern.replace(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(path[key] ?? ''));
-  return send(method, url + queryText(query), body, signal);
+  return send(method, url + queryText(query), body, options);
 }
 
 type Given<Query> = { readonly [Key in keyof Query]: Exclude<Query[Key], null> | undefined };
@@ -101,7 +110,12 @@ interface Answer {
   readonly envelope: Envelope;
 }
 
-async function send(method: string, url: string, body: unknown, signal: AbortSignal | undefined): Promise<Answer> {
+async function send(
+  method: string,
+  url: string,
+  body: unknown,
+  { signal, headers = {} }: SendOptions,
+): Promise<Answer> {
   const response = await fetch(url, {
     method,
     credentials: 'same-origin',
@@ -109,6 +123,7 @@ async function send(method: string, url: string, body: unknown, signal: AbortSig
       accept: 'application/json',
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(method === 'GET' ? {} : { 'x-csrf-token': csrfToken() }),
+      ...headers,
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),

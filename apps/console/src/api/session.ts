@@ -43,6 +43,9 @@ const NEEDED = {
   resolveReview: 'engineer',
   changeClient: 'engineer',
   readAudit: 'engineer',
+  readSessions: 'engineer',
+  revokeSessions: 'engineer',
+  replay: 'engineer',
   decide: 'approver',
 } as const satisfies Record<string, Role>;
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { CallFailure } from '../api/request.ts';
+import { type Answered, CallFailure } from '../api/request.ts';
 import type { Proposal } from '../generated/api.ts';
 import { say, type Text } from '../preferences.ts';
 import { address } from '../router.ts';
@@ -32,6 +32,10 @@ export interface ActionProps {
   /** For the button where several have the same title. */
   readonly label?: string;
 }
+
+/** What `run` resolves to, of an answer that may be a proposal. */
+export const outcomeOf = <Done,>(answer: Answered<Done>, sayDone: (done: Done) => string): string | Proposal =>
+  'proposal' in answer ? answer.proposal : sayDone(answer.done);
 
 /** A button that opens a dialog, which asks for the reason and sends the action. */
 export function Action(props: ActionProps) {

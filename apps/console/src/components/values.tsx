@@ -75,3 +75,20 @@ export function Copy({ text, label }: { readonly text: string; readonly label?: 
     </button>
   );
 }
+
+export function Progress({
+  value,
+  max,
+  text,
+}: {
+  readonly value: number;
+  readonly max: number;
+  readonly text: string;
+}) {
+  return (
+    <span class="progress">
+      <progress value={value} max={max} aria-label={text} />
+      {text}
+    </span>
+  );
+}

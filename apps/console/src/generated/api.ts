@@ -31,11 +31,65 @@ export interface AccountCheckSearch {
  */
 export type AccountStatus = 'ACTIVE' | 'INACTIVE' | 'NOT_FOUND' | 'BLOCKED';
 
+export interface AddSnapKeyRequest {
+  /** PEM (SubjectPublicKeyInfo), RSA of 2048 bits or more. */
+  readonly public_key: string;
+  /** Why, in 5 to 500 characters. It is recorded. */
+  readonly reason: string;
+}
+
+export interface AddedSnapKey {
+  /** The client. */
+  readonly client_id: string;
+  /** The beginning of its SHA-256. */
+  readonly key_id: string;
+  /** false: the client had this key already. */
+  readonly is_new: boolean;
+}
+
 export interface ApproveProposalRequest {
   /** Of the proposal that was read: what differs from it is not approved. */
   readonly payload_hash: string;
   /** Why, in 5 to 500 characters. It is recorded. */
   readonly reason: string;
+}
+
+export interface ApprovedProposal {
+  /** The proposal. */
+  readonly proposal_id: string;
+  readonly state: ProposalState;
+  /** What needs the approval. */
+  readonly kinds: readonly FourEyesKind[];
+  /** What is done when it is approved, as the audit names it. */
+  readonly action: string;
+  /** null where it concerns none. */
+  readonly client_id: string | null;
+  /** null where it is the client itself. */
+  readonly subject_id: string | null;
+  /** Why, as its proposer says. */
+  readonly reason: string;
+  /** Exactly what is executed, as JSON text. */
+  readonly payload: string;
+  /** SHA-256 of `payload`. An approval names it. */
+  readonly payload_hash: string;
+  /** null for nothing. */
+  readonly before: string | null;
+  /** Who proposed it. */
+  readonly proposed_by: string;
+  /** The name of that person. */
+  readonly proposed_by_name: string;
+  readonly created_at: Timestamp;
+  readonly expires_at: Timestamp;
+  /** null until then. */
+  readonly decided_by: string | null;
+  /** null until then. */
+  readonly decided_by_name: string | null;
+  /** null until then. */
+  readonly decided_at: Timestamp | null;
+  /** null until then. */
+  readonly decision_reason: string | null;
+  /** null for nothing. */
+  readonly result: string | null;
 }
 
 export interface AuditRecord {
@@ -210,12 +264,36 @@ export interface CancelReplayRequest {
   readonly reason: string;
 }
 
+export interface ChangeClientCallbackEndpointRequest {
+  /** Receives the callbacks: https, a public host, no user name or fragment. */
+  readonly url?: string | undefined;
+  /** The kinds of events that are sent to it. */
+  readonly kinds?: readonly EventType[] | undefined;
+  /** true: send nothing. false: send callbacks. */
+  readonly disabled?: boolean | undefined;
+  /** Why, in 5 to 500 characters. It is recorded. */
+  readonly reason: string;
+}
+
 export interface ChangeClientRequest {
   readonly limits?: ChangedLimits | undefined;
+  /** What its tokens may be used for. */
+  readonly scopes?: readonly Scope[] | undefined;
   /** Whether to exempt it from the enumeration guard. */
   readonly trusted?: boolean | undefined;
   /** Whether to refuse its requests. */
   readonly disabled?: boolean | undefined;
+  /** Why, in 5 to 500 characters. It is recorded. */
+  readonly reason: string;
+}
+
+export interface ChangeClientSnapRequest {
+  /** The X-PARTNER-ID of its requests. */
+  readonly partner_id?: string | undefined;
+  readonly external_ids?: ExternalIdRule | undefined;
+  readonly body_hash?: SnapBodyHash | undefined;
+  /** By how much X-TIMESTAMP may be off. */
+  readonly clock_skew_seconds?: number | undefined;
   /** Why, in 5 to 500 characters. It is recorded. */
   readonly reason: string;
 }
@@ -229,6 +307,29 @@ export interface ChangedLimits {
   readonly accounts_per_day?: number | null | undefined;
 }
 
+export interface ClientCallbackEndpoint {
+  /** The client. */
+  readonly client_id: string;
+  /** The ID of a callback endpoint. */
+  readonly endpoint_id: string;
+  /** Scheme, host and port of its URL. The rest may have keys of the client. */
+  readonly origin: string;
+  /** The kinds of events that are sent to it. */
+  readonly kinds: readonly EventType[];
+  readonly status: EndpointStatus;
+  /** null while enabled. */
+  readonly disabled_reason: DisabledReason | null;
+  /** null while enabled. */
+  readonly disabled_at: Timestamp | null;
+  /** The first failure since the last successful delivery. */
+  readonly failing_since: Timestamp | null;
+  readonly created_at: Timestamp;
+}
+
+export interface ClientCallbackEndpointList {
+  readonly endpoints: readonly ClientCallbackEndpoint[];
+}
+
 export interface ClientLimits {
   /** Status checks per minute. null for the default. */
   readonly check_status_per_minute: number | null;
@@ -236,6 +337,18 @@ export interface ClientLimits {
   readonly check_account_per_minute: number | null;
   /** Different accounts that it may check in a day. null for the default. */
   readonly accounts_per_day: number | null;
+}
+
+export interface ClientSecret {
+  /** The beginning of its SHA-256. */
+  readonly secret_id: string;
+  readonly created_at: Timestamp;
+  /** The day in Jakarta of the last login with it; null before the first. */
+  readonly last_used_on: string | null;
+}
+
+export interface ClientSecretList {
+  readonly secrets: readonly ClientSecret[];
 }
 
 export interface ConsoleSettings {
@@ -255,10 +368,52 @@ export interface CountedReason {
   readonly times: number;
 }
 
+export interface CreateClientRequest {
+  /** The client. */
+  readonly client_id: string;
+  /** For people; the client_id if it is left out. */
+  readonly name?: string | undefined;
+  /** What its tokens may be used for. */
+  readonly scopes: readonly Scope[];
+  /** Why, in 5 to 500 characters. It is recorded. */
+  readonly reason: string;
+}
+
+export interface CreateClientSecretRequest {
+  /** Whether the others end at once. */
+  readonly replace_all?: boolean | undefined;
+  /** Why, in 5 to 500 characters. It is recorded. */
+  readonly reason: string;
+}
+
+export interface CreatedClient {
+  /** The client. */
+  readonly client_id: string;
+  /** Its name. */
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly limits: ClientLimits;
+  /** Exempt from the enumeration guard, except for `accounts_per_day`. */
+  readonly trusted: boolean;
+  /** Whether its requests are refused. */
+  readonly disabled: boolean;
+  /** Shown only in this response. */
+  readonly client_secret: string;
+}
+
+export interface CreatedClientSecret {
+  /** The client. */
+  readonly client_id: string;
+  /** The beginning of its SHA-256. */
+  readonly secret_id: string;
+  /** Shown only in this response. */
+  readonly client_secret: string;
+}
+
 /** exhausted: every attempt of the retry schedule failed. It can be replayed. */
 export type DeliveryState = 'pending' | 'delivered' | 'exhausted';
 
-export type DisabledReason = 'client' | 'gone' | 'failing';
+export type DisabledReason = 'client' | 'operator' | 'gone' | 'failing';
 
 export interface DurationBucket {
   /** The upper bound; null for no bound. */
@@ -267,10 +422,24 @@ export interface DurationBucket {
   readonly count: number;
 }
 
+export interface EndClientSnapRequest {
+  /** Why, in 5 to 500 characters. It is recorded. */
+  readonly reason: string;
+}
+
 export interface EndedSession {
   /** Always true. */
   readonly ended: boolean;
 }
+
+export interface EndedSnap {
+  /** The client. */
+  readonly client_id: string;
+  /** false: it could not use it before. */
+  readonly ended: boolean;
+}
+
+export type EndpointStatus = 'enabled' | 'disabled';
 
 export interface EnumerationSignal {
   readonly signal: EnumerationSignalName;
@@ -296,6 +465,9 @@ export type EventType =
   | 'account_validation.ended'
   | 'bank.down'
   | 'bank.up';
+
+/** strict: an X-EXTERNAL-ID is numeric and may be used once a day. off: as often as the client likes. */
+export type ExternalIdRule = 'strict' | 'off';
 
 /** How the text of `q` was understood. identifier: one of the five identifiers. filters: the search had no `q`. */
 export type FoundBy = 
@@ -334,7 +506,10 @@ export interface OperatorAction {
   /** From 1, without gaps. */
   readonly sequence: number;
   readonly happened_at: Timestamp;
-  /** `person:` and the subject of a person; the client of a token; or `user:` and the system user of a command. */
+  /**
+   * `person:` with the issuer of the login, `#` and the subject there (by a link of the sandbox: the subject alone);
+   * the client of a token; or `user:` and the system user of a command.
+   */
   readonly actor: string;
   /** The address of the request, or the host of the command. */
   readonly origin: string;
@@ -516,6 +691,8 @@ export interface Overview {
 export interface PersonSession {
   /** The session. */
   readonly session_id: string;
+  /** null for a link of the sandbox. */
+  readonly issuer: string | null;
   /** The `sub` of the login. */
   readonly subject: string;
   /** The name of the person. */
@@ -647,6 +824,62 @@ export interface RefuseProposalRequest {
   readonly reason: string;
 }
 
+export interface RegisterClientCallbackEndpointRequest {
+  /** Receives the callbacks: https, a public host, no user name or fragment. */
+  readonly url: string;
+  /** The kinds of events that are sent to it. */
+  readonly kinds?: readonly EventType[] | undefined;
+  /** Why, in 5 to 500 characters. It is recorded. */
+  readonly reason: string;
+}
+
+export interface RegisteredClientCallbackEndpoint {
+  /** The client. */
+  readonly client_id: string;
+  /** The ID of a callback endpoint. */
+  readonly endpoint_id: string;
+  /** Scheme, host and port of its URL. The rest may have keys of the client. */
+  readonly origin: string;
+  /** The kinds of events that are sent to it. */
+  readonly kinds: readonly EventType[];
+  readonly status: EndpointStatus;
+  /** null while enabled. */
+  readonly disabled_reason: DisabledReason | null;
+  /** null while enabled. */
+  readonly disabled_at: Timestamp | null;
+  /** The first failure since the last successful delivery. */
+  readonly failing_since: Timestamp | null;
+  readonly created_at: Timestamp;
+  /** Signs the callbacks (Standard Webhooks). Shown only in this response: store it. */
+  readonly secret: string;
+}
+
+export interface RemoveSnapKeyRequest {
+  /** Why, in 5 to 500 characters. It is recorded. */
+  readonly reason: string;
+}
+
+export interface RemovedSnapKey {
+  /** The client. */
+  readonly client_id: string;
+  /** The beginning of its SHA-256. */
+  readonly key_id: string;
+}
+
+export interface RenewSnapSecretRequest {
+  /** For how many hours the former secret stays valid. */
+  readonly former_hours?: number | undefined;
+  /** Why, in 5 to 500 characters. It is recorded. */
+  readonly reason: string;
+}
+
+export interface RenewedSnapSecret {
+  /** The client. */
+  readonly client_id: string;
+  /** Shown only in this response. */
+  readonly snap_secret: string;
+}
+
 export interface ReplayCount {
   /** Events that would be sent. */
   readonly events: number;
@@ -730,6 +963,18 @@ export interface ResultCounts {
   readonly no_verdict: number;
 }
 
+export interface RetireClientSecretRequest {
+  /** Why, in 5 to 500 characters. It is recorded. */
+  readonly reason: string;
+}
+
+export interface RetiredClientSecret {
+  /** The client. */
+  readonly client_id: string;
+  /** The beginning of its SHA-256. */
+  readonly secret_id: string;
+}
+
 export interface RevokeSessionsRequest {
   /** The `sub` of the login. */
   readonly subject?: string | undefined;
@@ -739,17 +984,42 @@ export interface RevokeSessionsRequest {
   readonly reason: string;
 }
 
+export interface RevokeTokensRequest {
+  /** Why, in 5 to 500 characters. It is recorded. */
+  readonly reason: string;
+}
+
 export interface RevokedSessions {
   /** How many sessions have ended. */
   readonly revoked: number;
 }
 
+export interface RevokedTokens {
+  /** The client. */
+  readonly client_id: string;
+  /** Always true. */
+  readonly tokens_revoked: boolean;
+}
+
 export type Role = 'viewer' | 'support' | 'engineer' | 'approver';
+
+export interface RotateClientCallbackSecretRequest {
+  /** Why, in 5 to 500 characters. It is recorded. */
+  readonly reason: string;
+}
 
 export interface RotateSigningKeysRequest {
   readonly algorithm?: SigningAlgorithm | undefined;
   /** Why, in 5 to 500 characters. It is recorded. */
   readonly reason: string;
+}
+
+export interface RotatedClientCallbackSecret {
+  /** The ID of a callback endpoint. */
+  readonly endpoint_id: string;
+  /** Signs the callbacks (Standard Webhooks). Shown only in this response: store it. */
+  readonly secret: string;
+  readonly former_secret_until: Timestamp;
 }
 
 export interface RotatedSigningKey {
@@ -782,6 +1052,18 @@ export interface RunningAccountValidationList {
   readonly has_more: boolean;
 }
 
+export type Scope = 
+  | 'status:read'
+  | 'transactions:read'
+  | 'account:check'
+  | 'events:read'
+  | 'callbacks:manage'
+  | 'feed:write'
+  | 'operator:read'
+  | 'operator:write'
+  | 'operator:unmask'
+  | 'audit:read';
+
 export interface ServiceProcess {
   /** Made at its start. */
   readonly process_id: string;
@@ -809,6 +1091,10 @@ export interface ServiceProcessList {
 }
 
 export interface SessionPerson {
+  /** As proposals and the record of actions name the person. */
+  readonly actor: string;
+  /** null for a link. */
+  readonly issuer: string | null;
   /** The `sub` of the login. */
   readonly subject: string;
   /** For people. */
@@ -819,6 +1105,31 @@ export interface SessionPerson {
 }
 
 export type SigningAlgorithm = 'EdDSA' | 'ES256' | 'RS256';
+
+/** minified: the body as sent, or minified. without_whitespace: the body without any whitespace. */
+export type SnapBodyHash = 'minified' | 'without_whitespace';
+
+export interface SnapClient {
+  /** The client. */
+  readonly client_id: string;
+  /** null for a client that cannot use the SNAP listener. */
+  readonly snap: SnapOptions | null;
+}
+
+export interface SnapOptions {
+  /** The X-PARTNER-ID of its requests. */
+  readonly partner_id: string;
+  readonly external_ids: ExternalIdRule;
+  readonly body_hash: SnapBodyHash;
+  /** By how much X-TIMESTAMP may be off. */
+  readonly clock_skew_seconds: number;
+  /** Of its RSA public keys. */
+  readonly key_ids: readonly string[];
+  /** Whether it can sign symmetrically. */
+  readonly has_secret: boolean;
+  /** Until when the former secret is valid too; null without one. */
+  readonly former_secret_until: Timestamp | null;
+}
 
 /** What a support agent can read to a customer. Times are those of Jakarta. */
 export interface SupportSummary {
@@ -1150,7 +1461,14 @@ export interface Operations {
     readonly body: null;
     readonly data: OperatorClientList;
   };
-  /** Change a client's limits, trust it or disable it */
+  /** Create a client */
+  readonly createClient: {
+    readonly path: null;
+    readonly query: null;
+    readonly body: CreateClientRequest;
+    readonly data: CreatedClient;
+  };
+  /** Change a client's limits or scopes, trust it or disable it */
   readonly changeClient: {
     readonly path: {
       readonly client_id: string;
@@ -1158,6 +1476,136 @@ export interface Operations {
     readonly query: null;
     readonly body: ChangeClientRequest;
     readonly data: OperatorClient;
+  };
+  /** Revoke the access tokens that a client has now */
+  readonly revokeClientTokens: {
+    readonly path: {
+      readonly client_id: string;
+    };
+    readonly query: null;
+    readonly body: RevokeTokensRequest;
+    readonly data: RevokedTokens;
+  };
+  /** List the secrets of a client by their IDs */
+  readonly listClientSecrets: {
+    readonly path: {
+      readonly client_id: string;
+    };
+    readonly query: null;
+    readonly body: null;
+    readonly data: ClientSecretList;
+  };
+  /** Create a secret of a client */
+  readonly createClientSecret: {
+    readonly path: {
+      readonly client_id: string;
+    };
+    readonly query: null;
+    readonly body: CreateClientSecretRequest;
+    readonly data: CreatedClientSecret;
+  };
+  /** End one of two secrets of a client */
+  readonly retireClientSecret: {
+    readonly path: {
+      readonly client_id: string;
+      readonly secret_id: string;
+    };
+    readonly query: null;
+    readonly body: RetireClientSecretRequest;
+    readonly data: RetiredClientSecret;
+  };
+  /** List the callback endpoints of a client */
+  readonly listClientCallbackEndpoints: {
+    readonly path: {
+      readonly client_id: string;
+    };
+    readonly query: null;
+    readonly body: null;
+    readonly data: ClientCallbackEndpointList;
+  };
+  /** Register a callback endpoint of a client */
+  readonly registerClientCallbackEndpoint: {
+    readonly path: {
+      readonly client_id: string;
+    };
+    readonly query: null;
+    readonly body: RegisterClientCallbackEndpointRequest;
+    readonly data: RegisteredClientCallbackEndpoint;
+  };
+  /** Change, disable or enable a callback endpoint of a client */
+  readonly changeClientCallbackEndpoint: {
+    readonly path: {
+      readonly client_id: string;
+      readonly endpoint_id: string;
+    };
+    readonly query: null;
+    readonly body: ChangeClientCallbackEndpointRequest;
+    readonly data: ClientCallbackEndpoint;
+  };
+  /** Rotate the secret that signs the callbacks of an endpoint */
+  readonly rotateEndpointSecret: {
+    readonly path: {
+      readonly client_id: string;
+      readonly endpoint_id: string;
+    };
+    readonly query: null;
+    readonly body: RotateClientCallbackSecretRequest;
+    readonly data: RotatedClientCallbackSecret;
+  };
+  /** Read how a client uses the SNAP listener */
+  readonly readClientSnap: {
+    readonly path: {
+      readonly client_id: string;
+    };
+    readonly query: null;
+    readonly body: null;
+    readonly data: SnapClient;
+  };
+  /** Let a client use the SNAP listener, or change how it does */
+  readonly changeClientSnap: {
+    readonly path: {
+      readonly client_id: string;
+    };
+    readonly query: null;
+    readonly body: ChangeClientSnapRequest;
+    readonly data: SnapClient;
+  };
+  /** Add an RSA public key of a client */
+  readonly addClientSnapKey: {
+    readonly path: {
+      readonly client_id: string;
+    };
+    readonly query: null;
+    readonly body: AddSnapKeyRequest;
+    readonly data: AddedSnapKey;
+  };
+  /** Remove a public key of a client */
+  readonly removeClientSnapKey: {
+    readonly path: {
+      readonly client_id: string;
+      readonly key_id: string;
+    };
+    readonly query: null;
+    readonly body: RemoveSnapKeyRequest;
+    readonly data: RemovedSnapKey;
+  };
+  /** Create the secret of symmetric signatures of a client */
+  readonly renewClientSnapSecret: {
+    readonly path: {
+      readonly client_id: string;
+    };
+    readonly query: null;
+    readonly body: RenewSnapSecretRequest;
+    readonly data: RenewedSnapSecret;
+  };
+  /** End a client's use of the SNAP listener */
+  readonly endClientSnap: {
+    readonly path: {
+      readonly client_id: string;
+    };
+    readonly query: null;
+    readonly body: EndClientSnapRequest;
+    readonly data: EndedSnap;
   };
   /** Sign access tokens with a new key */
   readonly rotateSigningKeys: {
@@ -1289,7 +1737,7 @@ export interface Operations {
     };
     readonly query: null;
     readonly body: ApproveProposalRequest;
-    readonly data: Proposal;
+    readonly data: ApprovedProposal;
   };
   /** Refuse a proposed change, or withdraw your own */
   readonly refuseProposal: {
@@ -1349,7 +1797,22 @@ export const OPERATIONS = {
   readCallbackReplay: ['GET', '/operator/v1/callback-replays/{replay_id}'],
   cancelCallbackReplay: ['POST', '/operator/v1/callback-replays/{replay_id}/cancel'],
   listClients: ['GET', '/operator/v1/clients'],
+  createClient: ['POST', '/operator/v1/clients'],
   changeClient: ['PATCH', '/operator/v1/clients/{client_id}'],
+  revokeClientTokens: ['POST', '/operator/v1/clients/{client_id}/revoke-tokens'],
+  listClientSecrets: ['GET', '/operator/v1/clients/{client_id}/secrets'],
+  createClientSecret: ['POST', '/operator/v1/clients/{client_id}/secrets'],
+  retireClientSecret: ['POST', '/operator/v1/clients/{client_id}/secrets/{secret_id}/retire'],
+  listClientCallbackEndpoints: ['GET', '/operator/v1/clients/{client_id}/callback-endpoints'],
+  registerClientCallbackEndpoint: ['POST', '/operator/v1/clients/{client_id}/callback-endpoints'],
+  changeClientCallbackEndpoint: ['PATCH', '/operator/v1/clients/{client_id}/callback-endpoints/{endpoint_id}'],
+  rotateEndpointSecret: ['POST', '/operator/v1/clients/{client_id}/callback-endpoints/{endpoint_id}/rotate-secret'],
+  readClientSnap: ['GET', '/operator/v1/clients/{client_id}/snap'],
+  changeClientSnap: ['PATCH', '/operator/v1/clients/{client_id}/snap'],
+  addClientSnapKey: ['POST', '/operator/v1/clients/{client_id}/snap/keys'],
+  removeClientSnapKey: ['POST', '/operator/v1/clients/{client_id}/snap/keys/{key_id}/remove'],
+  renewClientSnapSecret: ['POST', '/operator/v1/clients/{client_id}/snap/secret'],
+  endClientSnap: ['POST', '/operator/v1/clients/{client_id}/snap/end'],
   rotateSigningKeys: ['POST', '/operator/v1/signing-keys/rotate'],
   listOperatorActions: ['GET', '/operator/v1/audit'],
   listOverdueTransactions: ['GET', '/operator/v1/overdue'],

@@ -2,7 +2,14 @@ import { call } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
 import { Loaded, Page } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
-import { Money, Time, TransactionLink } from '../components/values.tsx';
+import {
+  amountColumn,
+  bankColumn,
+  clientColumn,
+  createdColumn,
+  transactionColumn,
+} from '../components/transaction-columns.tsx';
+import { Time } from '../components/values.tsx';
 import { duration } from '../format.ts';
 import { language, say, type Text } from '../preferences.ts';
 import { TEXTS } from '../texts.ts';
@@ -36,37 +43,17 @@ export function OverduePage() {
               keyOf={(each) => `${each.client_id} ${each.transaction_id}`}
               empty={say(NO_OVERDUE)}
               columns={[
-                {
-                  title: say(TEXTS.transaction),
-                  cell: (each) => (
-                    <>
-                      <TransactionLink clientId={each.client_id} id={each.transaction_id} />
-                      <span class="below">{each.reference_id}</span>
-                    </>
-                  ),
-                },
+                transactionColumn(),
                 {
                   title: say(LATE_BY),
                   isNumber: true,
                   cell: (each) => duration(Date.now() - Date.parse(each.overdue_since), language.value),
                 },
                 { title: say(TEXTS.overdueSince), isNumber: true, cell: (each) => <Time at={each.overdue_since} /> },
-                {
-                  title: say(TEXTS.amount),
-                  isNumber: true,
-                  cell: (each) => <Money amount={each.amount} currency={each.currency} />,
-                },
-                {
-                  title: say(TEXTS.bank),
-                  cell: (each) => (
-                    <>
-                      {each.bank_name}
-                      <span class="below mono">{each.account_number}</span>
-                    </>
-                  ),
-                },
-                { title: say(TEXTS.client), cell: (each) => each.client_id },
-                { title: say(TEXTS.created), isNumber: true, cell: (each) => <Time at={each.created_at} /> },
+                amountColumn(),
+                bankColumn(),
+                clientColumn(),
+                createdColumn(),
               ]}
             />
             {hasMore && <p class="empty">{say(TEXTS.more)}</p>}
@@ -103,11 +90,8 @@ export function ReviewsPage() {
               keyOf={(each) => `${each.client_id} ${each.transaction_id}`}
               empty={say(NO_REVIEWS)}
               columns={[
-                {
-                  title: say(TEXTS.transaction),
-                  cell: (each) => <TransactionLink clientId={each.client_id} id={each.transaction_id} />,
-                },
-                { title: say(TEXTS.client), cell: (each) => each.client_id },
+                transactionColumn(),
+                clientColumn(),
                 {
                   title: say(TEXTS.rail),
                   cell: (each) => (
@@ -120,7 +104,7 @@ export function ReviewsPage() {
                 { title: say(REVIEW_SINCE), isNumber: true, cell: (each) => <Time at={each.review_since} /> },
                 { title: say(UNKNOWN_SINCE), isNumber: true, cell: (each) => <Time at={each.unknown_since} /> },
                 { title: say(LAST_INQUIRED), isNumber: true, cell: (each) => <Time at={each.last_inquired_at} /> },
-                { title: say(TEXTS.created), isNumber: true, cell: (each) => <Time at={each.created_at} /> },
+                createdColumn(),
               ]}
             />
             {hasMore && <p class="empty">{say(TEXTS.more)}</p>}

@@ -1,5 +1,6 @@
 import { call, given } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
+import { Facts } from '../components/facts.tsx';
 import { Loaded, Page } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
 import { day, duration, figure, integer, time } from '../format.ts';
@@ -165,17 +166,16 @@ function Days({ bank }: { readonly bank: BankHours }) {
   const label = say(SUMMARY, { bank: bank.bank_name, share: percent(total.answered_share) });
   return (
     <>
-      <dl class="facts">
-        <Fact name={ANSWERED} value={percent(total.answered_share)} />
-        <Fact name={DOWN_FOR} value={minutes(total.minutes_down)} />
-        <Fact name={INQUIRIES} value={integer(total.inquiries, language.value)} />
-        <Fact name={MEDIAN} value={milliseconds(total.p50_ms)} />
-        <Fact name={SLOW} value={milliseconds(total.p95_ms)} />
-        <Fact
-          name={REASONS}
-          value={total.reasons.map(({ reason, times }) => `${reason} × ${times}`).join(', ') || '–'}
-        />
-      </dl>
+      <Facts
+        facts={[
+          [ANSWERED, percent(total.answered_share)],
+          [DOWN_FOR, minutes(total.minutes_down)],
+          [INQUIRIES, integer(total.inquiries, language.value)],
+          [MEDIAN, milliseconds(total.p50_ms)],
+          [SLOW, milliseconds(total.p95_ms)],
+          [REASONS, total.reasons.map(({ reason, times }) => `${reason} × ${times}`).join(', ') || '–'],
+        ]}
+      />
       <h2>{say(HOURS)}</h2>
       <figure class="drawing">
         <svg width="100%" height={(days.length + 1) * ROW_PX} role="img" aria-label={label}>
@@ -214,14 +214,5 @@ function Days({ bank }: { readonly bank: BankHours }) {
         <Legend />
       </figure>
     </>
-  );
-}
-
-function Fact({ name, value }: { readonly name: Text; readonly value: string }) {
-  return (
-    <div>
-      <dt>{say(name)}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }

@@ -1,9 +1,10 @@
-import type { ComponentChildren } from 'preact';
 import { call, given } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
 import { may, person } from '../api/session.ts';
 import { Action } from '../components/action.tsx';
+import { type Fact, Facts } from '../components/facts.tsx';
 import { Loaded, Page } from '../components/page.tsx';
+import { showSecretIn } from '../components/secret.tsx';
 import { Pager, Table } from '../components/table.tsx';
 import { Chip, Time } from '../components/values.tsx';
 import type { Proposal, ProposalState } from '../generated/api.ts';
@@ -123,7 +124,7 @@ export function ProposalPage({ id }: { readonly id: string }) {
       <Loaded resource={read}>
         {(proposal) => (
           <>
-            <Facts proposal={proposal} />
+            <Facts facts={factsOf(proposal)} />
             <h2>{say(BEFORE)}</h2>
             <pre class="json">{indented(proposal.before)}</pre>
             <h2>{say(PAYLOAD)}</h2>
@@ -136,36 +137,21 @@ export function ProposalPage({ id }: { readonly id: string }) {
   );
 }
 
-function Facts({ proposal }: { readonly proposal: Proposal }) {
-  const facts: readonly (readonly [Text, ComponentChildren])[] = [
-    [TEXTS.client, proposal.client_id],
-    [CHANGE, proposal.subject_id],
-    [TEXTS.reason, proposal.reason],
-    [PROPOSED_BY, `${proposal.proposed_by_name} (${proposal.proposed_by})`],
-    [TEXTS.created, <Time at={proposal.created_at} focusable />],
-    [EXPIRES, <Time at={proposal.expires_at} focusable />],
-    [DECIDED_BY, proposal.decided_by === null ? null : `${proposal.decided_by_name} (${proposal.decided_by})`],
-    [STATES[proposal.state].text, proposal.decision_reason],
-  ];
-  return (
-    <dl class="facts">
-      {facts
-        .filter(([, value]) => value !== null)
-        .map(([name, value]) => (
-          <div key={name.en}>
-            <dt>{say(name)}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-    </dl>
-  );
-}
+const factsOf = (proposal: Proposal): readonly Fact[] => [
+  [TEXTS.client, proposal.client_id],
+  [CHANGE, proposal.subject_id],
+  [TEXTS.reason, proposal.reason],
+  [PROPOSED_BY, `${proposal.proposed_by_name} (${proposal.proposed_by})`],
+  [TEXTS.created, <Time at={proposal.created_at} focusable />],
+  [EXPIRES, <Time at={proposal.expires_at} focusable />],
+  [DECIDED_BY, proposal.decided_by === null ? null : `${proposal.decided_by_name} (${proposal.decided_by})`],
+  [STATES[proposal.state].text, proposal.decision_reason],
+];
 
 function Decision({ proposal, onDone }: { readonly proposal: Proposal; readonly onDone: () => void }) {
   if (proposal.state !== 'pending') return null;
   const path = { proposal_id: proposal.proposal_id };
-  // In the record of what people did, their subject is prefixed.
-  if (proposal.proposed_by === `person:${person()?.subject}`) {
+  if (proposal.proposed_by === person()?.actor) {
     return (
       <>
         <p class="empty">{say(YOURS)}</p>
@@ -191,7 +177,11 @@ function Decision({ proposal, onDone }: { readonly proposal: Proposal; readonly 
         description={say(APPROVE_TEXT)}
         onDone={onDone}
         run={async (reason) => {
-          await call('approveProposal', { path, body: { payload_hash: proposal.payload_hash, reason } });
+          const { result } = await call('approveProposal', {
+            path,
+            body: { payload_hash: proposal.payload_hash, reason },
+          });
+          showSecretIn(result);
           return say(APPROVED);
         }}
       />

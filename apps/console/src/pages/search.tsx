@@ -3,7 +3,14 @@ import { call, queryText } from '../api/request.ts';
 import { type Resource, useResource } from '../api/resource.ts';
 import { Loaded, Page } from '../components/page.tsx';
 import { type Column, Pager, Table } from '../components/table.tsx';
-import { Money, Status, Time, TransactionLink } from '../components/values.tsx';
+import {
+  amountColumn,
+  bankColumn,
+  clientColumn,
+  createdColumn,
+  transactionColumn,
+} from '../components/transaction-columns.tsx';
+import { Status } from '../components/values.tsx';
 import type { OperatorTransaction, TransactionSearchResult } from '../generated/api.ts';
 import { say, type Text } from '../preferences.ts';
 import { address, navigate, place } from '../router.ts';
@@ -98,31 +105,15 @@ function Filters({ parameters, text }: { readonly parameters: Record<string, str
 }
 
 const COLUMNS = (): readonly Column<OperatorTransaction>[] => [
-  {
-    title: say(TEXTS.transaction),
-    cell: ({ client_id: clientId, transaction_id: id, reference_id: reference }) => (
-      <>
-        <TransactionLink clientId={clientId} id={id} />
-        <span class="below">{reference}</span>
-      </>
-    ),
-  },
+  transactionColumn(),
   {
     title: say(TEXTS.status),
     cell: (each) => <Status status={each.status} overdueSince={each.overdue_since} reversedAt={each.reversed_at} />,
   },
-  { title: say(TEXTS.amount), isNumber: true, cell: (each) => <Money amount={each.amount} currency={each.currency} /> },
-  {
-    title: say(TEXTS.bank),
-    cell: (each) => (
-      <>
-        {each.bank_name}
-        <span class="below mono">{each.account_number}</span>
-      </>
-    ),
-  },
-  { title: say(TEXTS.client), cell: (each) => each.client_id },
-  { title: say(TEXTS.created), isNumber: true, cell: (each) => <Time at={each.created_at} /> },
+  amountColumn(),
+  bankColumn(),
+  clientColumn(),
+  createdColumn(),
 ];
 
 function Results({

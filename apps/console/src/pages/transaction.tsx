@@ -1,9 +1,9 @@
-import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { call, propose } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
 import { may } from '../api/session.ts';
 import { Action } from '../components/action.tsx';
+import { type Fact, Facts } from '../components/facts.tsx';
 import { Loaded, Page } from '../components/page.tsx';
 import { Copy, Money, Status, Time } from '../components/values.tsx';
 import { linkFrom } from '../format.ts';
@@ -15,7 +15,7 @@ import { TEXTS } from '../texts.ts';
 import { Timeline } from './timeline.tsx';
 
 const READ_OUT: Text = { en: 'What to tell the customer', id: 'Yang disampaikan kepada nasabah' };
-const FACTS: Text = { en: 'Facts', id: 'Fakta' };
+const FACTS_TITLE: Text = { en: 'Facts', id: 'Fakta' };
 const HISTORY: Text = { en: 'What happened', id: 'Yang terjadi' };
 
 /** A status that can still change is read again. */
@@ -55,8 +55,8 @@ export function TransactionPage({ id }: { readonly id: string }) {
             <Loaded resource={timeline}>
               {({ entries }) => <Timeline entries={entries} transaction={data.transaction} onResent={reload} />}
             </Loaded>
-            <h2>{say(FACTS)}</h2>
-            <Facts transaction={data.transaction} />
+            <h2>{say(FACTS_TITLE)}</h2>
+            <Facts facts={factsOf(data.transaction)} />
           </>
         )}
       </Loaded>
@@ -186,9 +186,9 @@ const RAIL_REFERENCE: Text = { en: 'Rail reference', id: 'Referensi rail' };
 const BANK_REFERENCE: Text = { en: 'Bank reference', id: 'Referensi bank' };
 const EXTERNAL_ID: Text = { en: 'External ID', id: 'ID eksternal' };
 
-function Facts({ transaction }: { readonly transaction: OperatorTransaction }) {
+function factsOf(transaction: OperatorTransaction): readonly Fact[] {
   const { currency } = transaction;
-  const facts: readonly (readonly [Text, ComponentChildren])[] = [
+  return [
     [TEXTS.client, <a href={address(['clients', transaction.client_id])}>{transaction.client_id}</a>],
     [TEXTS.reference, <Code text={transaction.reference_id} />],
     [TEXTS.bank, `${transaction.bank_name} (${transaction.bank_code})`],
@@ -207,18 +207,6 @@ function Facts({ transaction }: { readonly transaction: OperatorTransaction }) {
     [BANK_REFERENCE, codeOrNull(transaction.bank_reference)],
     [EXTERNAL_ID, codeOrNull(transaction.external_id)],
   ];
-  return (
-    <dl class="facts">
-      {facts
-        .filter(([, value]) => value !== null)
-        .map(([name, value]) => (
-          <div key={name.en}>
-            <dt>{say(name)}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-    </dl>
-  );
 }
 
 const timeOrNull = (at: string | null) => (at === null ? null : <Time at={at} focusable />);

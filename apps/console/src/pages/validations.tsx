@@ -2,7 +2,7 @@ import { call } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
 import { Loaded, Page } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
-import { Chip, Time } from '../components/values.tsx';
+import { Chip, Progress, Time } from '../components/values.tsx';
 import { integer } from '../format.ts';
 import { language, say, type Text } from '../preferences.ts';
 import { address } from '../router.ts';
@@ -13,7 +13,6 @@ const LEAD: Text = {
   id: 'Validasi massal yang berjalan, dari semua klien, yang terlama lebih dulu.',
 };
 const NONE: Text = { en: 'No bulk validation is running.', id: 'Tidak ada validasi massal yang berjalan.' };
-const PROGRESS: Text = { en: 'Progress', id: 'Kemajuan' };
 const HELD: Text = { en: 'Waits for a limit', id: 'Menunggu batas' };
 
 const POLL_MS = 5_000;
@@ -44,9 +43,15 @@ export function ValidationsPage() {
                 cell: (each) => <Chip tone="busy" text={each.held_until === null ? each.state : say(HELD)} />,
               },
               {
-                title: say(PROGRESS),
+                title: say(TEXTS.progress),
                 isNumber: true,
-                cell: (each) => <Progress done={each.results} total={each.rows} />,
+                cell: (each) => (
+                  <Progress
+                    value={each.results}
+                    max={Math.max(each.rows, 1)}
+                    text={doneText(each.results, each.rows)}
+                  />
+                ),
               },
               { title: say(TEXTS.created), isNumber: true, cell: (each) => <Time at={each.created_at} /> },
             ]}
@@ -57,12 +62,5 @@ export function ValidationsPage() {
   );
 }
 
-function Progress({ done, total }: { readonly done: number; readonly total: number }) {
-  const text = `${integer(done, language.value)} / ${integer(total, language.value)}`;
-  return (
-    <span class="progress">
-      <progress value={done} max={Math.max(total, 1)} aria-label={text} />
-      {text}
-    </span>
-  );
-}
+const doneText = (done: number, total: number): string =>
+  `${integer(done, language.value)} / ${integer(total, language.value)}`;

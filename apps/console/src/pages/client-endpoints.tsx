@@ -1,0 +1,227 @@
+import { useState } from 'preact/hooks';
+import { call, propose } from '../api/request.ts';
+import { useResource } from '../api/resource.ts';
+import { may } from '../api/session.ts';
+import { Action, outcomeOf } from '../components/action.tsx';
+import { Choices } from '../components/choices.tsx';
+import { Loaded } from '../components/page.tsx';
+import { showSecret } from '../components/secret.tsx';
+import { Table } from '../components/table.tsx';
+import { Chip, Time } from '../components/values.tsx';
+import type { ClientCallbackEndpoint, EventType } from '../generated/api.ts';
+import { say, type Text } from '../preferences.ts';
+import { TEXTS } from '../texts.ts';
+
+/** The addresses that a client's callbacks go to. */
+
+const TITLE: Text = { en: 'Callback endpoints', id: 'Endpoint callback' };
+const NONE: Text = { en: 'It gets no callbacks: no endpoint is registered.', id: 'Belum ada endpoint yang terdaftar.' };
+const EVENTS: Text = { en: 'Events', id: 'Peristiwa' };
+const ENABLED: Text = { en: 'Enabled', id: 'Aktif' };
+const FAILING: Text = { en: 'Failing', id: 'Gagal' };
+const DISABLED: Text = { en: 'Disabled', id: 'Nonaktif' };
+const URL_TEXT: Text = { en: 'URL', id: 'URL' };
+const SAME_URL: Text = { en: 'empty: stays as it is', id: 'kosong: tetap' };
+const REGISTER: Text = { en: 'Register an endpoint', id: 'Daftarkan endpoint' };
+const REGISTER_TEXT: Text = {
+  en: 'It gets events from now on. The secret that signs its callbacks is shown when it is registered.',
+  id: 'Menerima peristiwa mulai sekarang. Secret penanda tangan ditampilkan saat didaftarkan.',
+};
+const REGISTERED: Text = { en: 'Registered.', id: 'Sudah didaftarkan.' };
+const CHANGE_TEXT: Text = {
+  en: 'The next attempt of what is pending goes to the new URL.',
+  id: 'Percobaan berikut dari yang tertunda memakai URL baru.',
+};
+const ROTATE: Text = { en: 'Rotate secret', id: 'Ganti secret' };
+const ROTATE_TEXT: Text = {
+  en: 'For 24 hours the former secret signs as well, so that the receiver can change over.',
+  id: 'Selama 24 jam secret lama ikut menandatangani, sehingga penerima bisa beralih.',
+};
+const ROTATED: Text = { en: 'Rotated.', id: 'Sudah diganti.' };
+const DISABLE: Text = { en: 'Disable', id: 'Nonaktifkan' };
+const DISABLE_TEXT: Text = {
+  en: 'Nothing is sent to it. Events of this time are sent only by a replay.',
+  id: 'Tidak ada yang dikirim. Peristiwa selama ini hanya terkirim lewat kirim ulang.',
+};
+const ENABLE: Text = { en: 'Enable', id: 'Aktifkan' };
+const ENABLE_TEXT: Text = {
+  en: 'What is pending is sent at once. What happened while it was disabled needs a replay.',
+  id: 'Yang tertunda langsung dikirim. Yang terjadi selama nonaktif perlu kirim ulang.',
+};
+
+/** As the service has them. */
+const KINDS = [
+  'disbursement.succeeded',
+  'disbursement.failed',
+  'disbursement.overdue',
+  'disbursement.reversed',
+  'account_validation.ended',
+  'bank.down',
+  'bank.up',
+] as const satisfies readonly EventType[];
+const DEFAULT_KINDS: readonly EventType[] = KINDS.filter((kind) => kind.startsWith('disbursement.'));
+
+export function ClientEndpoints({ clientId }: { readonly clientId: string }) {
+  const path = { client_id: clientId };
+  const read = useResource(`endpoints ${clientId}`, (signal) => call('listClientCallbackEndpoints', { path }, signal));
+  return (
+    <section>
+      <h2>{say(TITLE)}</h2>
+      <Loaded resource={read}>
+        {({ endpoints }) => (
+          <Table<ClientCallbackEndpoint>
+            caption={say(TITLE)}
+            rows={endpoints}
+            keyOf={(each) => each.endpoint_id}
+            empty={say(NONE)}
+            columns={[
+              {
+                title: say(TEXTS.receiver),
+                cell: (each) => (
+                  <>
+                    {each.origin}
+                    <span class="below mono">{each.endpoint_id}</span>
+                  </>
+                ),
+              },
+              { title: say(TEXTS.state), cell: (each) => <State endpoint={each} /> },
+              { title: say(EVENTS), cell: (each) => <span class="small">{each.kinds.join(' ')}</span> },
+              { title: say(TEXTS.created), isNumber: true, cell: (each) => <Time at={each.created_at} /> },
+              ...(may('changeClient')
+                ? [
+                    {
+                      title: say(TEXTS.action),
+                      cell: (each: ClientCallbackEndpoint) => <Changes endpoint={each} onChanged={read.reload} />,
+                    },
+                  ]
+                : []),
+            ]}
+          />
+        )}
+      </Loaded>
+      {may('changeClient') && <Register clientId={clientId} onDone={read.reload} />}
+    </section>
+  );
+}
+
+function State({ endpoint }: { readonly endpoint: ClientCallbackEndpoint }) {
+  const { status, disabled_reason: reason, failing_since: failingSince } = endpoint;
+  if (status === 'disabled') {
+    return (
+      <>
+        <Chip tone="bad" text={say(DISABLED)} />
+        <span class="below">{reason}</span>
+      </>
+    );
+  }
+  if (failingSince === null) return <Chip tone="good" text={say(ENABLED)} />;
+  return (
+    <>
+      <Chip tone="warn" text={say(FAILING)} />
+      <span class="below">
+        {say(TEXTS.since)} <Time at={failingSince} />
+      </span>
+    </>
+  );
+}
+
+function Register({ clientId, onDone }: { readonly clientId: string; readonly onDone: () => void }) {
+  const [url, setUrl] = useState('');
+  const [kinds, setKinds] = useState(DEFAULT_KINDS);
+  return (
+    <div class="actions">
+      <Action
+        title={say(REGISTER)}
+        description={say(REGISTER_TEXT)}
+        onDone={onDone}
+        run={async (reason) => {
+          const input = { path: { client_id: clientId }, body: { url, kinds, reason } };
+          return outcomeOf(await propose('registerClientCallbackEndpoint', input), ({ secret }) => {
+            showSecret(secret);
+            return say(REGISTERED);
+          });
+        }}
+      >
+        <UrlField value={url} onChange={setUrl} isRequired />
+        <Choices title={say(EVENTS)} values={KINDS} chosen={kinds} onChange={setKinds} />
+      </Action>
+    </div>
+  );
+}
+
+function UrlField({
+  value,
+  onChange,
+  isRequired = false,
+}: {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly isRequired?: boolean;
+}) {
+  return (
+    <label>
+      {say(URL_TEXT)}
+      <input
+        type="url"
+        required={isRequired}
+        placeholder={isRequired ? 'https://callbacks.example.com/tiba' : say(SAME_URL)}
+        value={value}
+        onInput={(event) => onChange(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+function Changes({
+  endpoint,
+  onChanged,
+}: {
+  readonly endpoint: ClientCallbackEndpoint;
+  readonly onChanged: () => void;
+}) {
+  const { client_id, endpoint_id, origin } = endpoint;
+  const [url, setUrl] = useState('');
+  const [kinds, setKinds] = useState<readonly EventType[]>(endpoint.kinds);
+  const isDisabled = endpoint.status === 'disabled';
+  const path = { client_id, endpoint_id };
+  const nameOf = (action: Text): string => `${say(action)}: ${origin}`;
+  return (
+    <span class="chips">
+      <Action
+        title={say(TEXTS.change)}
+        label={nameOf(TEXTS.change)}
+        description={say(CHANGE_TEXT)}
+        onDone={onChanged}
+        run={async (reason) => {
+          const body = { kinds, ...(url === '' ? {} : { url }), reason };
+          return outcomeOf(await propose('changeClientCallbackEndpoint', { path, body }), () => say(TEXTS.changed));
+        }}
+      >
+        <UrlField value={url} onChange={setUrl} />
+        <Choices title={say(EVENTS)} values={KINDS} chosen={kinds} onChange={setKinds} />
+      </Action>
+      <Action
+        title={say(ROTATE)}
+        label={nameOf(ROTATE)}
+        description={say(ROTATE_TEXT)}
+        onDone={onChanged}
+        run={async (reason) =>
+          outcomeOf(await propose('rotateEndpointSecret', { path, body: { reason } }), ({ secret }) => {
+            showSecret(secret);
+            return say(ROTATED);
+          })
+        }
+      />
+      <Action
+        title={say(isDisabled ? ENABLE : DISABLE)}
+        label={nameOf(isDisabled ? ENABLE : DISABLE)}
+        description={say(isDisabled ? ENABLE_TEXT : DISABLE_TEXT)}
+        onDone={onChanged}
+        run={async (reason) => {
+          const body = { disabled: !isDisabled, reason };
+          return outcomeOf(await propose('changeClientCallbackEndpoint', { path, body }), () => say(TEXTS.changed));
+        }}
+      />
+    </span>
+  );
+}

@@ -1,0 +1,194 @@
+import { useState } from 'preact/hooks';
+import { call, propose } from '../api/request.ts';
+import { useResource } from '../api/resource.ts';
+import { may } from '../api/session.ts';
+import { Action, outcomeOf } from '../components/action.tsx';
+import { Select } from '../components/choices.tsx';
+import { Facts } from '../components/facts.tsx';
+import { Loaded } from '../components/page.tsx';
+import { showSecret } from '../components/secret.tsx';
+import { Time } from '../components/values.tsx';
+import type { ExternalIdRule, SnapBodyHash, SnapOptions } from '../generated/api.ts';
+import { say, type Text } from '../preferences.ts';
+import { TEXTS } from '../texts.ts';
+
+/** How a client uses the SNAP listener. */
+
+const NOT_USED: Text = { en: 'It cannot use the SNAP listener.', id: 'Klien tidak bisa memakai listener SNAP.' };
+const PARTNER_ID: Text = { en: 'X-PARTNER-ID', id: 'X-PARTNER-ID' };
+const EXTERNAL_IDS: Text = { en: 'X-EXTERNAL-ID', id: 'X-EXTERNAL-ID' };
+const BODY_HASH: Text = { en: 'Body is signed', id: 'Body ditandatangani' };
+const CLOCK_SKEW: Text = { en: 'Clock may be off by (s)', id: 'Selisih jam paling banyak (d)' };
+const SECRET: Text = { en: 'Secret', id: 'Secret' };
+const FORMER: Text = { en: 'Former secret valid until', id: 'Secret lama berlaku sampai' };
+const KEYS: Text = { en: 'Public keys', id: 'Kunci publik' };
+const ALLOW: Text = { en: 'Allow SNAP', id: 'Izinkan SNAP' };
+const OPTIONS_TEXT: Text = {
+  en: 'They take effect in all processes within a second.',
+  id: 'Berlaku di semua proses dalam satu detik.',
+};
+const ADD_KEY: Text = { en: 'Add a public key', id: 'Tambah kunci publik' };
+const ADD_KEY_TEXT: Text = {
+  en: 'RSA of 2048 bits or more, in PEM. Compare its ID with the client before you add it.',
+  id: 'RSA 2048 bit atau lebih, dalam PEM. Bandingkan ID-nya dengan klien sebelum menambahkannya.',
+};
+const ADDED: Text = { en: 'Added.', id: 'Sudah ditambahkan.' };
+const REMOVE: Text = { en: 'Remove', id: 'Hapus' };
+const REMOVE_TEXT: Text = { en: 'Its signatures are rejected at once.', id: 'Tanda tangannya langsung ditolak.' };
+const REMOVED: Text = { en: 'Removed.', id: 'Sudah dihapus.' };
+const NEW_SECRET: Text = { en: 'New SNAP secret', id: 'Secret SNAP baru' };
+const NEW_SECRET_TEXT: Text = {
+  en: 'For symmetric signatures. The former one stays valid for 24 hours.',
+  id: 'Untuk tanda tangan simetris. Yang lama berlaku 24 jam lagi.',
+};
+const CREATED: Text = { en: 'Created.', id: 'Sudah dibuat.' };
+const END: Text = { en: 'End SNAP', id: 'Akhiri SNAP' };
+const END_TEXT: Text = {
+  en: 'Its keys and its secret are deleted. All of its SNAP requests are refused.',
+  id: 'Kunci dan secret-nya dihapus. Semua permintaan SNAP-nya ditolak.',
+};
+const ENDED: Text = { en: 'Ended.', id: 'Sudah berakhir.' };
+
+const EXTERNAL_ID_RULES = ['strict', 'off'] as const satisfies readonly ExternalIdRule[];
+const BODY_HASHES = ['minified', 'without_whitespace'] as const satisfies readonly SnapBodyHash[];
+
+export function ClientSnap({ clientId }: { readonly clientId: string }) {
+  const path = { client_id: clientId };
+  const read = useResource(`snap ${clientId}`, (signal) => call('readClientSnap', { path }, signal));
+  return (
+    <section>
+      <h2>SNAP</h2>
+      <Loaded resource={read}>
+        {({ snap }) => (
+          <>
+            {snap === null ? <p class="empty">{say(NOT_USED)}</p> : <Options snap={snap} />}
+            {may('changeClient') && <Changes key={snap?.partner_id} path={path} snap={snap} onChanged={read.reload} />}
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+function Options({ snap }: { readonly snap: SnapOptions }) {
+  return (
+    <Facts
+      facts={[
+        [PARTNER_ID, <code>{snap.partner_id}</code>],
+        [EXTERNAL_IDS, snap.external_ids],
+        [BODY_HASH, snap.body_hash],
+        [CLOCK_SKEW, snap.clock_skew_seconds],
+        [SECRET, say(snap.has_secret ? TEXTS.yes : TEXTS.none)],
+        [FORMER, snap.former_secret_until === null ? null : <Time at={snap.former_secret_until} />],
+        [KEYS, <code>{snap.key_ids.join(' ') || say(TEXTS.none)}</code>],
+      ]}
+    />
+  );
+}
+
+interface ChangesProps {
+  readonly path: { readonly client_id: string };
+  readonly snap: SnapOptions | null;
+  readonly onChanged: () => void;
+}
+
+function Changes({ path, snap, onChanged }: ChangesProps) {
+  const [pem, setPem] = useState('');
+  return (
+    <div class="actions">
+      <ChangeOptions path={path} snap={snap} onChanged={onChanged} />
+      <Action
+        title={say(ADD_KEY)}
+        description={say(ADD_KEY_TEXT)}
+        onDone={onChanged}
+        run={async (reason) =>
+          outcomeOf(await propose('addClientSnapKey', { path, body: { public_key: pem, reason } }), () => say(ADDED))
+        }
+      >
+        <label>
+          PEM
+          <textarea
+            required
+            rows={5}
+            class="mono"
+            placeholder="-----BEGIN PUBLIC KEY-----"
+            value={pem}
+            onInput={(event) => setPem(event.currentTarget.value)}
+          />
+        </label>
+      </Action>
+      <Action
+        title={say(NEW_SECRET)}
+        description={say(NEW_SECRET_TEXT)}
+        onDone={onChanged}
+        run={async (reason) =>
+          outcomeOf(await propose('renewClientSnapSecret', { path, body: { reason } }), ({ snap_secret: secret }) => {
+            showSecret(secret);
+            return say(CREATED);
+          })
+        }
+      />
+      {snap?.key_ids.map((keyId) => (
+        <Action
+          key={keyId}
+          title={`${say(REMOVE)} ${keyId}`}
+          description={say(REMOVE_TEXT)}
+          onDone={onChanged}
+          run={async (reason) => {
+            await call('removeClientSnapKey', { path: { ...path, key_id: keyId }, body: { reason } });
+            return say(REMOVED);
+          }}
+        />
+      ))}
+      {snap !== null && (
+        <Action
+          title={say(END)}
+          description={say(END_TEXT)}
+          onDone={onChanged}
+          run={async (reason) => {
+            await call('endClientSnap', { path, body: { reason } });
+            return say(ENDED);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function ChangeOptions({ path, snap, onChanged }: ChangesProps) {
+  const [partnerId, setPartnerId] = useState(snap?.partner_id ?? path.client_id);
+  const [externalIds, setExternalIds] = useState<ExternalIdRule>(snap?.external_ids ?? 'strict');
+  const [bodyHash, setBodyHash] = useState<SnapBodyHash>(snap?.body_hash ?? 'minified');
+  const [clockSkew, setClockSkew] = useState(snap?.clock_skew_seconds ?? 300);
+  return (
+    <Action
+      title={say(snap === null ? ALLOW : TEXTS.change)}
+      label={`${say(snap === null ? ALLOW : TEXTS.change)}: SNAP`}
+      description={say(OPTIONS_TEXT)}
+      onDone={onChanged}
+      run={async (reason) => {
+        const options = { partner_id: partnerId, external_ids: externalIds, body_hash: bodyHash };
+        const body = { ...options, clock_skew_seconds: clockSkew, reason };
+        return outcomeOf(await propose('changeClientSnap', { path, body }), () => say(TEXTS.changed));
+      }}
+    >
+      <label>
+        {say(PARTNER_ID)}
+        <input required maxLength={36} value={partnerId} onInput={(event) => setPartnerId(event.currentTarget.value)} />
+      </label>
+      <Select title={say(EXTERNAL_IDS)} values={EXTERNAL_ID_RULES} chosen={externalIds} onChange={setExternalIds} />
+      <Select title={say(BODY_HASH)} values={BODY_HASHES} chosen={bodyHash} onChange={setBodyHash} />
+      <label>
+        {say(CLOCK_SKEW)}
+        <input
+          type="number"
+          required
+          min="1"
+          max="86400"
+          value={clockSkew}
+          onInput={(event) => setClockSkew(Number(event.currentTarget.value))}
+        />
+      </label>
+    </Action>
+  );
+}
