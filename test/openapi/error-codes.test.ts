@@ -271,8 +271,8 @@ async function askForConflictsOfClients(): Promise<void> {
   ] as const)
     await ofClient(method, template, long);
   await ofClient('POST', 'callback-endpoints', 'busy');
-  const [secret] = (await ofClient('GET', 'secrets', long)).json.data?.['secrets'] as { secret_id: string }[];
-  const path = `${CLIENTS}/${long}/secrets/${secret?.secret_id}/retire`;
+  const { secrets } = (await ofClient('GET', 'secrets', long)).json.data as { secrets: { secret_id: string }[] };
+  const path = `${CLIENTS}/${long}/secrets/${secrets[0]?.secret_id}/retire`;
   await ask(target('POST', `${CLIENTS}/{client_id}/secrets/{secret_id}/retire`), { path });
   for (let count = 0; count < 2; count += 1) await ofClient('POST', 'secrets', long);
   await ask(target('POST', CLIENTS));
