@@ -36,8 +36,9 @@ export function createSharedConcurrencyLimiter(dependencies: SharedConcurrencyDe
   let renewedMs = performance.now();
   let readMs = renewedMs;
 
+  // An older number that ran after a newer one would make room that there is not.
   const tell = (key: string, max: number): Promise<unknown> =>
-    windows.run(SCRIPT, [`${name} ${key}`], [processId, openByKey.get(key) ?? 0, max, leaseMs]);
+    windows.runInOrder(SCRIPT, [`${name} ${key}`], [processId, openByKey.get(key) ?? 0, max, leaseMs]);
 
   function markChanged(key: string): void {
     if (changed.size === 0) setImmediate(tellChanged);

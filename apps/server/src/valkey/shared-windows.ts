@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createGroups, type Group, groupOf } from './groups.ts';
 import { inTime } from './in-time.ts';
-import { isRefusal, type Script, type SharedPlace, script, UnknownScript } from './place.ts';
+import { isRefusal, type Script, type SharedPlace, script, UnknownScript, type ValkeyConnection } from './place.ts';
 import { type Admissions, type Restorer, type RestoreSource, restore, sendPart } from './restore.ts';
 import { DECIDE, FIND_GENERATION } from './scripts.ts';
 
@@ -18,6 +18,8 @@ export interface SharedWindows {
   raise(counter: Admissions): void;
   /** Runs another script on keys of one name. Rejects when Valkey is away. */
   run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
+  /** As `run`. Calls of this process run in the order in which they are made. */
+  runInOrder(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
   /** Registers what this process has admitted, to be restored when Valkey has lost its data. */
   addSource(source: RestoreSource): void;
   /** Calls `read` every 250 ms while Valkey is present, and when it is back. */
@@ -121,11 +123,8 @@ export function openSharedWindows(options: SharedWindowsOptions): SharedWindows 
       const { tag } = groupOf(state.groups, counter.key);
       sendPart(state, tag, [counter]).catch((error: unknown) => markAway(state, reasonOf(error)));
     },
-    run(script, keys, args) {
-      const { tag } = groupOf(state.groups, keys[0] ?? '');
-      const tagged = keys.map((key) => tag + key);
-      return runOther(state, script, tagged, args);
-    },
+    run: (other, keys, args) => runOther(state, state.valkey.run, other, keys, args),
+    runInOrder: (other, keys, args) => runOther(state, state.valkey.runInOrder, other, keys, args),
     addSource: (source) => void state.sources.push(source),
     addReader: (read) => void state.readers.push(read),
     close() {
@@ -137,13 +136,16 @@ export function openSharedWindows(options: SharedWindowsOptions): SharedWindows 
 
 async function runOther(
   state: State,
+  run: ValkeyConnection['run'],
   other: Script,
   keys: readonly string[],
   args: readonly (string | number)[],
 ): Promise<unknown> {
   if (!state.isPresent) throw new Error('valkey is away');
+  const { tag } = groupOf(state.groups, keys[0] ?? '');
+  const tagged = keys.map((key) => tag + key);
   try {
-    return await inTime(state.valkey.run(other, keys, args), state.timeoutMs);
+    return await inTime(run(other, tagged, args), state.timeoutMs);
   } catch (error) {
     if (!(error instanceof UnknownScript)) markAway(state, reasonOf(error));
     throw error;
