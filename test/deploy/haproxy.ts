@@ -55,6 +55,8 @@ export async function startConnectionBalancer(processes: readonly ProcessPorts[]
 defaults
   mode tcp
   timeout connect 1s
+  # Without it, a process that takes longer than "inter" to answer a check counts as gone, and then there is none.
+  timeout check 10s
   timeout client 75s
   timeout server 75s
   retries 2

@@ -10,8 +10,14 @@ export interface CreatedTransaction {
   readonly referencePath: string;
 }
 
+/** As of now: one that is overdue has an event of its own some time during the tests. */
 const update = (id: string, changes: Record<string, unknown>) =>
-  statusUpdate({ transaction_id: id, reference_id: `ref/${id}`, ...changes });
+  statusUpdate({
+    transaction_id: id,
+    reference_id: `ref/${id}`,
+    created_at: new Date().toISOString(),
+    ...changes,
+  });
 
 /** Creates a transaction of alpha in PROCESS that no other test uses. */
 export async function createTransaction(

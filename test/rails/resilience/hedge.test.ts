@@ -100,6 +100,12 @@ describe('a hedged inquiry', () => {
       const extra = rail.inquiries.length - ordinary;
       assert.ok(extra <= ordinary / 50, `${extra} hedged of ${ordinary}`);
     }
+    if (rail.inquiries.length === ordinary) {
+      // A machine that is busy delays all replies alike, so that none was late. This one is.
+      rail.script = inSequence(silence, () => active('SECOND'));
+      assert.deepEqual(await inquire(), active('SECOND'));
+      ordinary += 1;
+    }
     assert.ok(rail.inquiries.length > ordinary, 'some are hedged');
   });
 
