@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { statusUpdate } from '../support/service.ts';
 
@@ -35,6 +36,8 @@ interface Sent {
 const WORKERS_OF_A_KIND = 1;
 /** Shorter than the heartbeat of a stream, whose transaction ends within moments. */
 const ANSWER_MS_MAX = 10_000;
+/** Of a client between two requests. Without it, the load takes the processors that the service and its proxy need. */
+const PAUSE_MS = 20;
 /** Before the first feed. */
 const NO_TRANSACTION = 'NONE000001';
 
@@ -69,7 +72,7 @@ function kindsOf({
   ];
 }
 
-/** Requests of many kinds, each worker one after the other on a connection that is kept open; nothing is repeated. */
+/** Requests of many kinds, each client one after the other on a connection that is kept open; nothing is repeated. */
 export function startLoad({ url, coreUrl, client, coreToken }: LoadOptions): Load {
   const agent = new Agent({ connections: 1, pipelining: 1, headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX });
   const failures: string[] = [];
@@ -107,13 +110,17 @@ export function startLoad({ url, coreUrl, client, coreToken }: LoadOptions): Loa
         const headers = { 'content-type': 'application/json', authorization: `Bearer ${coreToken}` };
         const answer = await send({ method: 'POST', url: `${coreUrl}/feed/v1/transactions`, headers, body }, agent);
         if (answer !== null && status === 'PROCESS') fed.push(transactionId);
+        await pause(PAUSE_MS);
       }
     }
   }
 
   async function work(kind: () => Sent): Promise<void> {
     const own = new Agent({ connections: 1, pipelining: 1, headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX });
-    while (!stop.signal.aborted) await send(kind(), own);
+    while (!stop.signal.aborted) {
+      await send(kind(), own);
+      await pause(PAUSE_MS);
+    }
     await own.close();
   }
 

@@ -63,6 +63,7 @@ const SLEEP =
 const SLEEPS_ALLOWED: Readonly<Record<string, string>> = {
   'test/support/eventually.ts': 'polls: this is what other tests wait with',
   'test/support/sandbox.ts': 'polls while it cleans up, where nothing may be thrown',
+  'test/deploy/load.ts': 'paces requests: as many as possible would leave nothing to the service',
   'test/end-to-end/caller.ts': 'repeats a request that is answered 503, as a client does',
   'test/end-to-end/disbursements.ts': 'repeats a feed that is answered 503, as a core does',
   'test/end-to-end/feed-commands.ts': 'the random time after which the service is killed',
