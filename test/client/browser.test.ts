@@ -2,16 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
+import { browserIsMissing, launchBrowser, watchPage } from '../support/browser.ts';
 import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
-import { commandIsMissing } from '../support/required-command.ts';
 import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 
 /** The client package in a page of another origin, in a real browser, and the real service (docs/contract.md 2.7). */
 
-const CHROMIUM = 'chromium';
-const skip = commandIsMissing(CHROMIUM);
-const PAGE_TIMEOUT_MS = 120_000;
+const skip = browserIsMissing();
 const CLIENT = fileURLToPath(new URL('../../packages/client/src/', import.meta.url));
 
 /** What the page runs. It gets its token as a page does: from elsewhere. */
@@ -68,8 +66,7 @@ async function servePage(): Promise<HttpReceiver> {
 }
 
 async function tryFrom(browser: Browser, url: string, service: TestService): Promise<unknown> {
-  const page = await browser.newPage();
-  page.setDefaultTimeout(PAGE_TIMEOUT_MS);
+  const { page } = watchPage(await browser.newPage());
   await page.goto(url);
   await page.waitForFunction('globalThis.tryTiba !== undefined');
   return page.evaluate(`tryTiba(${JSON.stringify(service.url)}, ${JSON.stringify(service.alpha.token)})`);
@@ -84,8 +81,7 @@ test('a page of an allowed origin checks, waits and keeps to the limits; a page 
   const service = await startTestService({ settings: { corsOrigins: [pages.url] } });
   closers.defer(() => service.close());
   await service.feed(statusUpdate({ status: 'SUCCESS', processed_at: '2026-11-21T04:32:31.402Z' }));
-  // A service in a container runs as root, where Chromium's own sandbox does not start.
-  const browser = await chromium.launch({ executablePath: `/usr/bin/${CHROMIUM}`, args: ['--no-sandbox'] });
+  const browser = await launchBrowser();
   closers.defer(() => browser.close());
 
   const allowed = (await tryFrom(browser, pages.url, service)) as Record<string, unknown>;

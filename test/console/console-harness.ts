@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { createLoginLink } from '../../apps/server/src/auth/login-links.ts';
 import type { Role } from '../../apps/server/src/auth/roles.ts';
+import { type WatchedPage, watchPage } from '../support/browser.ts';
 import type { TestService } from '../support/service.ts';
 
 /** A browser in front of the real service: pages, what they complain about, and how they are judged. */
@@ -20,19 +21,11 @@ export async function buildConsole(): Promise<number> {
   return performance.now() - startedMs;
 }
 
-export interface OpenPage {
-  readonly page: Page;
-  /** What the console of the browser and the Content-Security-Policy have complained about. */
-  readonly problems: string[];
-}
-
 export interface View {
   readonly colorScheme?: 'light' | 'dark';
   readonly width?: number;
   readonly language?: 'en' | 'id';
 }
-
-const PAGE_TIMEOUT_MS = 60_000;
 
 /** A browser of its own person, who is logged in unless `role` is null: nothing is shared with other pages. */
 export async function openPage(
@@ -40,7 +33,7 @@ export async function openPage(
   { app, operatorUrl }: TestService,
   role: Role | null,
   { colorScheme = 'light', width = 1280, language = 'en' }: View = {},
-): Promise<OpenPage> {
+): Promise<WatchedPage> {
   const context = await browser.newContext({
     baseURL: operatorUrl,
     viewport: { width, height: 800 },
@@ -48,17 +41,12 @@ export async function openPage(
     locale: language,
     timezoneId: 'Asia/Jakarta',
   });
-  context.setDefaultTimeout(PAGE_TIMEOUT_MS);
   if (role !== null) {
     const person = { subject: `${role}@example.com`, name: 'Siti Rahma', role };
     const login = await context.request.get(await createLoginLink(app.database, operatorUrl, person));
     assert.ok(login.ok(), await login.text());
   }
-  const page = await context.newPage();
-  const problems: string[] = [];
-  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-  page.on('pageerror', (error) => problems.push(error.message));
-  return { page, problems };
+  return watchPage(await context.newPage());
 }
 
 const axe = await readFile(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8');

@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { PAGE_REQUESTS, POLL_MS, POLLED_REQUEST } from '../../bench/consoles/page-requests.ts';
 import { register } from '../callbacks/endpoints-harness.ts';
+import { browserIsMissing, launchBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
-import { commandIsMissing } from '../support/required-command.ts';
 import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { buildConsole, findBarriers, openPage } from './console-harness.ts';
 
 /** The operator's console in Chromium, in front of the real service: pages by role, the keyboard, a phone. */
 
-const CHROMIUM = 'chromium';
-const skip = commandIsMissing(CHROMIUM);
+const skip = browserIsMissing();
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const JAKARTA_MS = 7 * 60 * 60 * 1_000;
@@ -81,15 +80,7 @@ async function startService(): Promise<void> {
 
 suite('the console', { skip }, () => {
   before(async () => {
-    const [built, , launched] = await Promise.all([
-      buildConsole(),
-      startService(),
-      chromium.launch({
-        executablePath: `/usr/bin/${CHROMIUM}`,
-        // A service in a container runs as root, where Chromium's own sandbox does not start.
-        args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking'],
-      }),
-    ]);
+    const [built, , launched] = await Promise.all([buildConsole(), startService(), launchBrowser()]);
     [buildMs, browser] = [built, launched];
   });
   after(async () => {

@@ -4,19 +4,15 @@ import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import axe, { type AxeResults } from 'axe-core';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { assembleSite } from '../../docs/site/assemble.ts';
-import { commandIsMissing } from '../support/required-command.ts';
+import { browserIsMissing, type ConfinedPage, launchBrowser, openConfinedPage } from '../support/browser.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 /** The built documentation site in a real browser. `npm run docs` builds it; CI does so before the tests (.ci/run). */
 
-const CHROMIUM = 'chromium';
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const skip = commandIsMissing(CHROMIUM) || (await siteIsMissing());
-
-/** The machine may be busy with tests. */
-const PAGE_TIMEOUT_MS = 60_000;
+const skip = browserIsMissing() || (await siteIsMissing());
 
 /** The reason to skip when the site in docs/site/dist is not that of these sources. */
 async function siteIsMissing(): Promise<string | false> {
@@ -34,24 +30,11 @@ async function siteIsMissing(): Promise<string | false> {
 suite('the documentation site in Chromium', { skip }, () => {
   let service: TestService;
   let browser: Browser;
-  let page: Page;
-  const elsewhere: string[] = [];
-  const problems: string[] = [];
+  let opened: ConfinedPage;
   before(async () => {
     service = await startTestService({ rails: [] });
-    // A service in a container runs as root, where Chromium's own sandbox does not start.
-    browser = await chromium.launch({ executablePath: `/usr/bin/${CHROMIUM}`, args: ['--no-sandbox'] });
-    page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
-    page.setDefaultTimeout(PAGE_TIMEOUT_MS);
-    await page.route('**', (route) => {
-      const url = route.request().url();
-      if (new URL(url).origin === service.url) return route.continue();
-      elsewhere.push(url);
-      return route.abort();
-    });
-    // What the Content-Security-Policy stops is reported here.
-    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-    page.on('pageerror', (error) => problems.push(error.message));
+    browser = await launchBrowser();
+    opened = await openConfinedPage(browser, service.url);
   });
   after(async () => {
     await browser?.close();
@@ -59,6 +42,7 @@ suite('the documentation site in Chromium', { skip }, () => {
   });
 
   test('search finds what a client looks for, without another server', async () => {
+    const { page } = opened;
     await page.goto(`${service.url}/docs/guides/start`);
     await page.getByRole('button', { name: 'Search' }).first().click();
     for (const [text, expected] of [
@@ -72,6 +56,7 @@ suite('the documentation site in Chromium', { skip }, () => {
   });
 
   test('a page shows the address and the limits of the service', async () => {
+    const { page } = opened;
     await page.goto(`${service.url}/docs/guides/limits`);
     await page.locator('[data-limit="events"]').getByText('1,000,000').waitFor();
     await page.goto(`${service.url}/docs/api`);
@@ -79,6 +64,7 @@ suite('the documentation site in Chromium', { skip }, () => {
   });
 
   test('diagrams are drawn, in light and in dark colors', async () => {
+    const { page } = opened;
     await page.goto(`${service.url}/docs/`);
     const drawing = page.getByRole('img', { name: 'Clients, the disbursement core and banks' });
     await drawing.waitFor();
@@ -94,6 +80,7 @@ suite('the documentation site in Chromium', { skip }, () => {
   });
 
   test('axe finds no fault, in both languages', async () => {
+    const { page } = opened;
     for (const target of ['/docs/', '/docs/reference/banks', '/docs/id/guides/start']) {
       await page.goto(service.url + target);
       await page.locator('.vp-doc h1').waitFor();
@@ -105,7 +92,7 @@ suite('the documentation site in Chromium', { skip }, () => {
   });
 
   test('nothing was asked of another server, and nothing was stopped', () => {
-    assert.deepEqual(elsewhere, []);
-    assert.deepEqual(problems, []);
+    assert.deepEqual(opened.elsewhere, []);
+    assert.deepEqual(opened.problems, []);
   });
 });

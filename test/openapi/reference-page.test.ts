@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { commandIsMissing } from '../support/required-command.ts';
+import type { Browser, Page } from 'playwright-core';
+import { browserIsMissing, launchBrowser, openConfinedPage } from '../support/browser.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
-/** The reference page in a real browser, which need not be installed on a developer's machine. */
+/** The reference page in a real browser. Its script is 4 MB. */
 
-const CHROMIUM = 'chromium';
-const skip = commandIsMissing(CHROMIUM);
-
-/** Far more than the page needs: its script is 4 MB, and the machine may be busy with tests. */
-const PAGE_TIMEOUT_MS = 120_000;
+const skip = browserIsMissing();
 
 /** Other products that Scalar's page advertises or sends the description to. */
 const FOREIGN = /scalar|ask ai|deploy|share|generate mcp|vs ?code|galaxy|open api client/i;
 
 test('/reference loads nothing from elsewhere, and a developer logs in and tries a call', { skip }, async () => {
   const service = await startTestService();
-  // A service in a container runs as root, where Chromium's own sandbox does not start.
-  const browser = await chromium.launch({ executablePath: `/usr/bin/${CHROMIUM}`, args: ['--no-sandbox'] });
+  const browser = await launchBrowser();
   try {
     await tryReferencePage(service, browser);
   } finally {
@@ -28,20 +23,7 @@ test('/reference loads nothing from elsewhere, and a developer logs in and tries
 });
 
 async function tryReferencePage(service: TestService, browser: Browser): Promise<void> {
-  const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
-  page.setDefaultTimeout(PAGE_TIMEOUT_MS);
-  const elsewhere: string[] = [];
-  const problems: string[] = [];
-  await page.route('**', (route) => {
-    const url = route.request().url();
-    if (new URL(url).origin === service.url) return route.continue();
-    elsewhere.push(url);
-    return route.abort();
-  });
-  // What the Content-Security-Policy stops is reported here.
-  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-  page.on('pageerror', (error) => problems.push(error.message));
-
+  const { page, problems, elsewhere } = await openConfinedPage(browser, service.url);
   await page.goto(`${service.url}/reference#tag/account-validation/POST/api/v1/check-account`);
   await logIn(page, service);
   const verdict = await sendCheckAccount(page, service);

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -6,21 +6,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Redis } from 'iovalkey';
 import { eventually } from './eventually.ts';
+import { commandIsMissing } from './required-command.ts';
 
-/**
- * Why tests with Valkey are skipped; false where they run. Debian's `redis-server` (Redis 7) speaks the same protocol.
- * In CI the tests fail without it.
- */
-export const VALKEY_MISSING: string | false = isInstalled() ? false : 'redis-server is not installed';
-
-function isInstalled(): boolean {
-  try {
-    execFileSync('redis-server', ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return process.env['CI'] === 'true';
-  }
-}
+/** Why tests with Valkey are skipped; false where they run. Debian's `redis-server` (Redis 7) speaks the same protocol. */
+export const VALKEY_MISSING = commandIsMissing('redis-server');
 
 /** A real server without persistence, on a port of its own. */
 export interface TestValkey {
