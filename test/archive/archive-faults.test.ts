@@ -4,37 +4,25 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { listDirectory } from '../../apps/server/src/archive/archive-directory.ts';
-import {
-  type ArchiveRun,
-  archiveTransactions,
-  removeUncounted,
-} from '../../apps/server/src/archive/archive-transactions.ts';
+import { removeUncounted } from '../../apps/server/src/archive/archive-transactions.ts';
 import { restoreArchive } from '../../apps/server/src/archive/restore-archive.ts';
-import { verifyArchive } from '../../apps/server/src/archive/verify-archive.ts';
 import { listArchiveFiles } from '../../apps/server/src/postgres/archive-files.ts';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
-import { addOwnClient, feedSuccesses, openSql } from '../callbacks/endpoints-harness.ts';
-import { startTestService, type TestService } from '../support/service.ts';
-import { fail, HELD_LEASE } from './held-lease.ts';
+import { addOwnClient, feedSuccesses } from '../callbacks/endpoints-harness.ts';
+import type { TestService } from '../support/service.ts';
+import { type ArchiveSetup, openArchive } from './archive-setup.ts';
+import { HELD_LEASE } from './held-lease.ts';
 
-const DAY_MS = 86_400_000;
-
+let setup: ArchiveSetup;
 let service: TestService;
-let sql: Awaited<ReturnType<typeof openSql>>;
+let sql: ArchiveSetup['sql'];
 let directory: string;
+let run: ArchiveSetup['archive'];
 before(async () => {
-  directory = await mkdtemp(path.join(tmpdir(), 'tiba-archive-'));
-  const settings = { messageDays: 0, callbackDays: 0, eventDays: 0, transactionDays: 0 };
-  service = await startTestService({ rails: [], settings });
-  sql = await openSql(service);
+  setup = await openArchive();
+  ({ service, sql, directory, archive: run } = setup);
 });
-after(async () => {
-  await sql?.end();
-  await service?.close();
-  await rm(directory, { recursive: true, force: true });
-});
-
-const verify = () => verifyArchive(service.app.database, directory, { clientId: null, month: null }, () => {});
+after(() => setup?.close());
 
 /** A client with this many transactions that can be archived. */
 async function addOldClient(count: number): Promise<string> {
@@ -43,17 +31,6 @@ async function addOldClient(count: number): Promise<string> {
   await sql(`update tiba.events set occurred_at = now() - interval '100 days' where client_id = $1`, [clientId]);
   return clientId;
 }
-
-const run = (changes: Partial<ArchiveRun> = {}) =>
-  archiveTransactions({
-    database: service.app.database,
-    directory,
-    before: new Date(Date.now() - 60 * DAY_MS),
-    lease: HELD_LEASE,
-    signal: new AbortController().signal,
-    onClientError: fail,
-    ...changes,
-  });
 
 test('a file is never counted and deleted: not when its process hung while the next one cleaned up', async () => {
   const { database } = service.app;
@@ -83,7 +60,7 @@ test('a file is never counted and deleted: not when its process hung while the n
   };
   assert.equal((await run({ database: hung })).files, 0);
   await Promise.all(cleaning);
-  assert.deepEqual((await verify()).faults, []);
+  assert.deepEqual((await setup.verify()).faults, []);
   assert.equal((await run()).transactions, 3);
 });
 

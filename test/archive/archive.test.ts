@@ -1,28 +1,26 @@
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { listDirectory, readArchiveFile } from '../../apps/server/src/archive/archive-directory.ts';
 import { parseArchiveLine } from '../../apps/server/src/archive/archive-line.ts';
 import { endOfArchive } from '../../apps/server/src/archive/archive-schedule.ts';
-import { archiveTransactions } from '../../apps/server/src/archive/archive-transactions.ts';
 import { restoreArchive } from '../../apps/server/src/archive/restore-archive.ts';
-import { verifyArchive } from '../../apps/server/src/archive/verify-archive.ts';
 import { isRetentionHeld, listArchiveFiles } from '../../apps/server/src/postgres/archive-files.ts';
 import { scanCallbacks } from '../../apps/server/src/postgres/callbacks-retention.ts';
 import { scanEvents } from '../../apps/server/src/postgres/events-retention.ts';
 import { deleteStatusMessages } from '../../apps/server/src/postgres/status-messages-retention.ts';
 import { readHistories, type TransactionHistory } from '../../apps/server/src/postgres/transaction-histories.ts';
 import { scanTransactions } from '../../apps/server/src/postgres/transactions-retention.ts';
-import { addOwnClient, chooseSeed, feedSuccesses, openSql, register } from '../callbacks/endpoints-harness.ts';
+import { addOwnClient, chooseSeed, feedSuccesses, register } from '../callbacks/endpoints-harness.ts';
 import { databaseUrlOf, manage } from '../manage/manage-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { startHttpReceiver } from '../support/http-receiver.ts';
-import { startTestService, statusUpdate, type TestClient, type TestService } from '../support/service.ts';
-import { fail, HELD_LEASE } from './held-lease.ts';
+import { statusUpdate, type TestClient, type TestService } from '../support/service.ts';
+import { type ArchiveSetup, daysAgo, openArchive } from './archive-setup.ts';
+import { HELD_LEASE } from './held-lease.ts';
 import type { KilledArchive } from './killed-archive.ts';
 
 /** Set it in the environment for a longer run: KILLS=30 npx node --test test/archive/archive.test.ts */
@@ -32,24 +30,15 @@ const EVENTS_MAX = 25;
 const ALL = { clientId: null, month: null };
 const PROGRAM = new URL('killed-archive.ts', import.meta.url);
 
+let setup: ArchiveSetup;
 let service: TestService;
-let sql: Awaited<ReturnType<typeof openSql>>;
+let sql: ArchiveSetup['sql'];
 let directory: string;
 before(async () => {
-  directory = await mkdtemp(path.join(tmpdir(), 'tiba-archive-'));
-  // The service's own retention does not run into the tests.
-  const settings = { messageDays: 0, callbackDays: 0, eventDays: 0, transactionDays: 0 };
-  service = await startTestService({ rails: [], settings });
-  sql = await openSql(service);
+  setup = await openArchive();
+  ({ service, sql, directory } = setup);
 });
-after(async () => {
-  await sql?.end();
-  await service?.close();
-  await rm(directory, { recursive: true, force: true });
-});
-
-const now = new Date();
-const daysAgo = (days: number): Date => new Date(now.getTime() - days * 86_400_000);
+after(() => setup?.close());
 
 /** Transactions that ended in one step or two, conflicts, a reversal, and delivered callbacks; all long ago. */
 async function makeHistory(client: TestClient): Promise<string[]> {
@@ -96,16 +85,7 @@ async function makeHistory(client: TestClient): Promise<string[]> {
   return [...ids, slow.transaction_id, reversed.transaction_id].sort();
 }
 
-const archive = (eventsMax = EVENTS_MAX) =>
-  archiveTransactions({
-    database: service.app.database,
-    directory,
-    before: daysAgo(60),
-    lease: HELD_LEASE,
-    onClientError: fail,
-    signal: new AbortController().signal,
-    eventsMax,
-  });
+const archive = (eventsMax = EVENTS_MAX) => setup.archive({ eventsMax });
 
 /** The transactions of all files, with their histories. */
 async function archived(clientId: string): Promise<TransactionHistory[]> {
@@ -119,8 +99,6 @@ async function archived(clientId: string): Promise<TransactionHistory[]> {
   }
   return found.sort((one, other) => (one.transaction.transactionId < other.transaction.transactionId ? -1 : 1));
 }
-
-const verify = () => verifyArchive(service.app.database, directory, ALL, () => {});
 
 async function runUntilKilled(killAt: number | null): Promise<string | null> {
   const options: KilledArchive = {
@@ -183,7 +161,7 @@ suite('the archive', () => {
     assert.ok(ends.includes('SIGKILL'), `no process was killed at the steps ${steps.join(', ')}`);
     assert.equal(await runUntilKilled(null), null);
     assert.deepEqual(await archived(client.clientId), histories);
-    const { faults, unknown, transactions } = await verify();
+    const { faults, unknown, transactions } = await setup.verify();
     assert.deepEqual([faults, unknown, transactions], [[], [], TRANSACTIONS]);
     assert.equal((await archive()).files, 0);
     const [first = ''] = await listDirectory(directory);
@@ -254,7 +232,7 @@ suite('the archive', () => {
     const lost = path.join(directory, missing.path);
     const other = await readFile(lost);
     await rm(lost);
-    const { faults } = await verify();
+    const { faults } = await setup.verify();
     assert.deepEqual(faults, [`${damaged.path}: it was changed`, `${missing.path}: it is missing`]);
     await assert.rejects(
       restoreArchive(
@@ -272,7 +250,7 @@ suite('the archive', () => {
     await writeFile(target, whole);
     await writeFile(lost, other);
     await sql('update tiba.archive_files set held_until = null');
-    assert.deepEqual((await verify()).faults, []);
+    assert.deepEqual((await setup.verify()).faults, []);
   });
 });
 
