@@ -27,7 +27,7 @@ export interface Sizes {
 export const sizesOf = ({ quick, rounds, roundSeconds }: Options): Sizes => ({
   existing: quick ? 10_000 : 50_000,
   rounds,
-  roundSeconds,
+  roundSeconds: Math.max(1, roundSeconds),
   changesPerSecond: quick ? 50 : 200,
   backlog: quick ? 1_000 : 20_000,
   backlogRounds: Math.min(rounds, 3),

@@ -34,7 +34,14 @@ async function run({ requests, connections, seconds, run, signal }: LoadRun): Pr
   const { numbers } = requests;
   const { stdout } = await execute(
     'wrk',
-    [`--connections=${connections}`, '--threads=1', `--duration=${seconds}s`, `--script=${SCRIPT}`, requests.origin],
+    [
+      `--connections=${connections}`,
+      '--threads=1',
+      // wrk takes whole seconds only.
+      `--duration=${Math.ceil(seconds)}s`,
+      `--script=${SCRIPT}`,
+      requests.origin,
+    ],
     {
       signal,
       env: {

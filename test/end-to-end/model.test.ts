@@ -16,7 +16,7 @@ import { createModel } from './model.ts';
  * how to repeat it: FC_SEED, FC_PATH and FC_REPLAY_PATH. MODEL_SECONDS makes the run longer than in the suite.
  */
 
-const SECONDS = Number(process.env['MODEL_SECONDS'] ?? 12);
+const SECONDS = Number(process.env['MODEL_SECONDS'] ?? 6);
 const COMMANDS_MAX = 40;
 /** Each history starts with this many, and may register more. */
 const ENDPOINTS = 2;
