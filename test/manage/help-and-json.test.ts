@@ -4,11 +4,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import pino from 'pino';
 import { createProgram, currentActor } from '../../apps/server/src/cli/manage.ts';
 import type { CommandResult, Options } from '../../apps/server/src/cli/manage-command.ts';
 import { COMMANDS } from '../../apps/server/src/cli/manage-commands.ts';
 import { readSettings } from '../../apps/server/src/config.ts';
-import { createLog } from '../../apps/server/src/observability/log.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { databaseUrlOf, manage } from './manage-process.ts';
@@ -64,7 +64,7 @@ async function runOfStoredData(run: Run): Promise<void> {
 test('every command has one document for --json and a text for people', async (t) => {
   const testDatabase = await createTestDatabase();
   t.after(testDatabase.drop);
-  const { log } = createLog(2, 'error');
+  const log = pino({ level: 'silent' });
   const database = openDatabase({ connection: testDatabase.connection, connectionsMax: 1, log });
   t.after(() => database.close());
   const folder = await mkdtemp(path.join(tmpdir(), 'tiba-test-'));

@@ -1,0 +1,85 @@
+// What a process of a run of all tests (check.ts) does: it runs some test files.
+
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { eventually } from './eventually.ts';
+import { childrenMs } from './processor-time.ts';
+import { COSTS_VARIABLE } from './suite-environment.ts';
+
+/** Ten times as long as the slowest file takes: also enough on a machine that is busy with other work. */
+const FILE_MS_MAX = 5 * 60_000;
+/** How long connections, timers and child processes may take to end after the tests of a file. */
+const RELEASE_MS_MAX = 60_000;
+
+/** What one test file cost: the processor time of the process and of children that were waited for. */
+export interface FileCost {
+  readonly file: string;
+  readonly processorMs: number;
+}
+
+/**
+ * Runs test files one after the other in this process, each as a test that has the file's name. A file that leaves
+ * something open fails: it would keep the process from ending, and the next file would not run as if it were alone.
+ */
+export function runTestFiles(files: readonly string[]): void {
+  // These open when they are first used, and stay open.
+  for (const stream of [process.stdout, process.stderr]) stream.write('');
+  const costs: FileCost[] = [];
+  let countedMs = 0;
+  let deadline: NodeJS.Timeout | undefined;
+  for (const file of files) {
+    test(file, { timeout: FILE_MS_MAX }, async (context) => {
+      clearTimeout(deadline);
+      deadline = exitLater(file);
+      const before = process.getActiveResourcesInfo();
+      await import(pathToFileURL(path.resolve(file)).href);
+      // After the hooks of the file itself, which are older.
+      context.after(async () => {
+        // The end of the process shows the same for a file that is alone in it.
+        if (files.length > 1) await untilReleased(before, context);
+        const totalMs = processorMs();
+        costs.push({ file, processorMs: totalMs - countedMs });
+        countedMs = totalMs;
+      });
+    });
+  }
+  noteAtExit(costs);
+}
+
+/** A test that hangs is ended by its timeout, but not a process that cannot end: it would block the run. */
+const exitLater = (file: string): NodeJS.Timeout =>
+  setTimeout(() => {
+    const open = process.getActiveResourcesInfo().join(', ');
+    process.stderr.write(`the process has not ended long after ${file}; it is ended. Open: ${open}\n`);
+    process.exit(1);
+  }, FILE_MS_MAX + RELEASE_MS_MAX).unref();
+
+async function untilReleased(before: readonly string[], context: TestContext): Promise<void> {
+  const isReleased = (): boolean => leftOpen(before).length === 0;
+  await eventually('nothing is left open', isReleased, RELEASE_MS_MAX).catch((error: unknown) => {
+    throw new Error(`${context.name} leaves open: ${leftOpen(before).join(', ')}`, { cause: error });
+  });
+}
+
+/** The kinds of resources that keep this process from ending and that it did not have before. */
+function leftOpen(before: readonly string[]): string[] {
+  const expected = [...before];
+  return process.getActiveResourcesInfo().filter((kind) => {
+    const index = expected.indexOf(kind);
+    if (index !== -1) expected.splice(index, 1);
+    return index === -1;
+  });
+}
+
+function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return Math.round((user + system) / 1000) + childrenMs('self');
+}
+
+function noteAtExit(costs: readonly FileCost[]): void {
+  const directory = process.env[COSTS_VARIABLE];
+  if (directory === undefined) return;
+  process.once('exit', () => writeFileSync(path.join(directory, `${process.pid}.json`), JSON.stringify(costs)));
+}
