@@ -1,22 +1,25 @@
-import { readCsv } from './read-csv.ts';
-import { readJson } from './read-json.ts';
 import { type Rows, resultOf } from './rows.ts';
 import type { UploadFault, UploadMediaType, UploadResult, UploadRow } from './upload.ts';
-import { readXlsx } from './xlsx/read-xlsx.ts';
 
 /**
  * Run as a process of its own, this module reads one upload: the body arrives on stdin, the result leaves on stdout.
  */
 
-const READERS: Readonly<Record<UploadMediaType, (body: Buffer, rows: Rows) => void | Promise<void>>> = {
-  'application/json': readJson,
-  'text/csv': readCsv,
-  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': readXlsx,
+type Reader = (body: Buffer, rows: Rows) => void | Promise<void>;
+
+/** Only the reader of one format is loaded: a process reads one upload. */
+const READERS: Readonly<Record<UploadMediaType, () => Promise<Reader>>> = {
+  'application/json': async () => (await import('./read-json.ts')).readJson,
+  'text/csv': async () => (await import('./read-csv.ts')).readCsv,
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': async () =>
+    (await import('./xlsx/read-xlsx.ts')).readXlsx,
 };
 
 /** Reads an upload in this process. The service does it in a child process: `upload-reader.ts`. */
-export const readUpload = (mediaType: UploadMediaType, body: Buffer): Promise<UploadResult> =>
-  resultOf((rows) => READERS[mediaType](body, rows));
+export async function readUpload(mediaType: UploadMediaType, body: Buffer): Promise<UploadResult> {
+  const read = await READERS[mediaType]();
+  return resultOf((rows) => read(body, rows));
+}
 
 /** A line of JSON from the child process: lines with some rows each, then one that ends the result. */
 export type ResultLine = { readonly rows: readonly UploadRow[] } | { readonly end: UploadFault | null };
