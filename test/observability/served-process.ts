@@ -1,18 +1,19 @@
 // `npm run serve` with any standard output, and load on it.
 
+import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import pino from 'pino';
 import { hashSecret } from '../../apps/server/src/auth/secrets.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
-import { createFastClient } from '../contract/fast-client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { logIn, type ServeOptions, type ServeProcess, startServe } from '../support/serve.ts';
 
 export const CLIENT_ID = 'shop';
 const SECRET = 'the secret of the test';
-const CONNECTIONS = 16;
+const IN_FLIGHT = 64;
+const EXPECTED = 'HTTP/1.1 404 ';
 
 export interface ServedProcess extends ServeProcess {
   readonly connection: TestDatabase['connection'];
@@ -58,25 +59,43 @@ async function createClient({ connection }: TestDatabase): Promise<void> {
   }
 }
 
+/**
+ * Sends one request again and again on one connection, and counts the answers by their first line: a client that reads
+ * more of them would take more processor time than the service.
+ */
 const createLoad =
   (url: string): ServedProcess['loadUntil'] =>
   async (what, condition) => {
-    const client = createFastClient(url, CONNECTIONS);
+    const { hostname, port, host } = new URL(url);
+    const head = ['GET /api/v1/check-status/NONE HTTP/1.1', `Host: ${host}`];
+    const request = `${[...head, `Authorization: Bearer ${await logIn(url, CLIENT_ID, SECRET)}`].join('\r\n')}\r\n\r\n`;
+    const socket = connect(Number(port), hostname).setEncoding('latin1');
+    let [sent, answered, isReached, rest] = [0, 0, false, ''];
+    const failed = Promise.withResolvers<never>();
+    failed.promise.catch(() => {});
+    const send = (): void => {
+      if (isReached) return;
+      const count = IN_FLIGHT - (sent - answered);
+      socket.write(request.repeat(count));
+      sent += count;
+    };
+    socket.on('data', (text: string) => {
+      const statuses = (rest + text).match(/HTTP\/1\.1 \d{3} /g) ?? [];
+      // Shorter than a status, of which a part may have arrived.
+      rest = (rest + text).slice(1 - EXPECTED.length);
+      const other = statuses.find((status) => status !== EXPECTED);
+      if (other !== undefined) failed.reject(new Error(`request ${answered} failed with ${other}: ${text}`));
+      answered += statuses.length;
+      send();
+    });
+    socket.once('close', () => failed.reject(new Error(`the connection ended after ${answered} of ${sent} answers`)));
     try {
-      let count = 0;
-      const reached = new AbortController();
-      const headers = { authorization: `Bearer ${await logIn(url, CLIENT_ID, SECRET)}` };
-      const repeatRequest = async (): Promise<void> => {
-        while (!reached.signal.aborted) {
-          const { status, text } = await client.send('/api/v1/check-status/NONE', { headers });
-          if (status !== 404) throw new Error(`request ${count} failed with ${status}: ${text}`);
-          count += 1;
-        }
-      };
-      const untilReached = eventually(what, condition, 60_000).finally(() => reached.abort());
-      await Promise.all([untilReached, ...Array.from({ length: CONNECTIONS }, repeatRequest)]);
-      return count;
+      send();
+      await Promise.race([eventually(what, condition, 60_000), failed.promise]);
+      isReached = true;
+      await Promise.race([eventually('all are answered', () => answered === sent), failed.promise]);
+      return answered;
     } finally {
-      await client.close();
+      socket.destroy();
     }
   };
