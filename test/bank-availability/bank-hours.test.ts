@@ -3,9 +3,11 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { after, before, type TestContext, test } from 'node:test';
-import { HOUR_MS } from '../../apps/server/src/bank-availability/hourly-counts.ts';
+import pino from 'pino';
+import { HOUR_MS, startHourlyCounts } from '../../apps/server/src/bank-availability/hourly-counts.ts';
 import { changeBankAvailability } from '../../apps/server/src/postgres/bank-availability.ts';
 import { addBankHours, type BankHourBatch, deleteBankHistory } from '../../apps/server/src/postgres/bank-hours.ts';
+import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import type { InquiryOutcome, Rail } from '../../apps/server/src/rails/rail.ts';
 import { openSql } from '../callbacks/endpoints-harness.ts';
 import { assertError, assertSuccess } from '../contract/assertions.ts';
@@ -245,6 +247,31 @@ test('a process that is killed loses what it counted last, and nothing that it s
   // The parent may not have read the last messages.
   const added = finallyStored - alreadyStored;
   assert.ok(finallyStored >= atLeast && added <= counted() + 1_000, `${added} of ${counted()}`);
+});
+
+/** Counts one inquiry, and none again. */
+function oneInquiry(): Pick<Parameters<typeof startHourlyCounts>[0], 'processId' | 'inquiries' | 'now' | 'intervalMs'> {
+  const [bank] = testBanks.list();
+  assert.ok(bank !== undefined);
+  const counted = [{ bank, outcome: 'verdict' as const, count: 1, durations: [1] }];
+  return {
+    processId: randomUUID(),
+    inquiries: { takeCounts: () => counted.splice(0) },
+    now: Date.now,
+    intervalMs: 60_000,
+  };
+}
+
+test('a stop while PostgreSQL is down gives up, and says in one warning what is lost', async (context) => {
+  const lines: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
+  const connection = { connectionString: 'postgres://127.0.0.1:1/away' };
+  const database = openDatabase({ connection, connectionsMax: 1, log });
+  context.after(() => database.close());
+  await startHourlyCounts({ ...oneInquiry(), database, log, giveUpAfterMs: 100 }).close();
+  const written = lines.map((line) => JSON.parse(line) as { readonly level: number; readonly msg: string });
+  assert.ok(written.every(({ level }) => level === 40));
+  assert.equal(written.filter(({ msg }) => msg.includes('lost at shutdown')).length, 1);
 });
 
 test('counts are deleted after their time, and what a bank was before them stays known', async () => {

@@ -1,7 +1,7 @@
 import { repeat } from '../lib/repeat.ts';
 import type { Log } from '../observability/log.ts';
 import { addBankHours, type BankHourBatch, type BankHourCount } from '../postgres/bank-hours.ts';
-import type { Database } from '../postgres/database.ts';
+import { type Database, retryWhileUnavailable } from '../postgres/database.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { AccountInquiries } from '../rails/account-inquiries.ts';
  * seconds, unless PostgreSQL was unavailable.
  */
 export interface HourlyCounts {
-  /** Stores what was counted last, and stops. */
+  /** Stores what was counted last, and stops. While PostgreSQL is unavailable it gives up soon. */
   close(): Promise<void>;
 }
 
@@ -22,15 +22,19 @@ export interface HourlyCountsDependencies {
   readonly now: () => number;
   readonly log: Log;
   readonly intervalMs?: number | undefined;
+  /** How long `close` tries again while PostgreSQL is unavailable. */
+  readonly giveUpAfterMs?: number;
 }
 
 const INTERVAL_MS = 10_000;
+const GIVE_UP_AFTER_MS = 1_000;
 export const HOUR_MS = 60 * 60 * 1_000;
 /** Of banks, hours and outcomes that wait while PostgreSQL is unavailable: half a day of a hundred banks. */
 const WAITING_MAX = 5_000;
 
 export function startHourlyCounts(dependencies: HourlyCountsDependencies): HourlyCounts {
   const { database, processId, inquiries, now, log, intervalMs = INTERVAL_MS } = dependencies;
+  const { giveUpAfterMs = GIVE_UP_AFTER_MS } = dependencies;
   const waiting = new Map<string, BankHourCount>();
   /** What is being stored, until it is known to be stored. */
   let storing: BankHourBatch | null = null;
@@ -73,6 +77,12 @@ export function startHourlyCounts(dependencies: HourlyCountsDependencies): Hourl
     hasDropped = false;
   }
 
+  async function storeAll(): Promise<void> {
+    await store();
+    // What was counted while the batch before could not be stored.
+    await store();
+  }
+
   const loop = repeat(intervalMs, store, (error) => {
     if (!hasFailed) log.warn({ err: error }, 'storing how account inquiries ended failed; will retry');
     hasFailed = true;
@@ -80,9 +90,8 @@ export function startHourlyCounts(dependencies: HourlyCountsDependencies): Hourl
   return {
     async close() {
       await loop.stop();
-      await store();
-      // What was counted while the batch before could not be stored.
-      await store();
+      await retryWhileUnavailable(storeAll, { signal: AbortSignal.timeout(giveUpAfterMs), onUnavailable() {} });
+      if (storing !== null) log.warn('counts of account inquiries lost at shutdown: PostgreSQL is unavailable');
     },
   };
 }
