@@ -8,11 +8,14 @@ const BANKS = ['009', '002', '014', '008'] as const;
 const ENDINGS = ['0404', '0410', '0403', '0503'] as const;
 /** Without a pattern that looks like enumeration. */
 const STEP = 7_919;
+/** One account of so many cannot be paid. No multiple of the number of banks, so that each has some. */
+const UNPAYABLE = 41;
 
 /** Each number has ten digits, because BCA's have. */
 function accountOf(row: number): string {
   const number = String(8_000_000_000 + row * STEP);
-  return row % 40 === 7 ? number.slice(0, -4) + (ENDINGS[((row / 40) % ENDINGS.length) | 0] ?? '') : number;
+  if (row % UNPAYABLE !== 7) return number;
+  return number.slice(0, -4) + (ENDINGS[Math.floor(row / UNPAYABLE) % ENDINGS.length] ?? '');
 }
 
 function cellsOf(row: number): string[] {
@@ -22,7 +25,7 @@ function cellsOf(row: number): string[] {
   const account = accountOf(person);
   const outcome = findAccount(bank, account);
   const name = outcome.kind === 'active' ? outcome.holderName : 'Siti Rahayu';
-  return [String(row + 1), bank, account, name, row % 100 === 3 ? '"first; second"' : ''];
+  return [String(row + 1), bank, account, name, row % 100 === 3 ? '"kantor; café"' : ''];
 }
 
 /** As a spreadsheet program with Indonesian settings saves it: semicolons, Windows-1252. */
