@@ -8,7 +8,7 @@ const BANKS = ['009', '002', '014', '008'] as const;
 const ENDINGS = ['0404', '0410', '0403', '0503'] as const;
 /** Without a pattern that looks like enumeration. */
 const STEP = 7_919;
-/** One account of so many cannot be paid. No multiple of the number of banks, so that each has some. */
+/** One account of these cannot be paid. It is no multiple of the number of banks, so that each has some. */
 const UNPAYABLE = 41;
 
 /** Each number has ten digits, because BCA's have. */
