@@ -6,7 +6,7 @@ const LISTED = 15;
 export default async function* slowestFiles(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const files: { file: string; durationMs: number }[] = [];
   for await (const { type, data } of events) {
-    // A file is a test (support/run-files.ts).
+    // A file is a suite (support/run-files.ts).
     if ((type === 'test:pass' || type === 'test:fail') && data.nesting === 0)
       files.push({ file: data.name, durationMs: data.details.duration_ms });
   }

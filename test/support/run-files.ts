@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { after, before, suite } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { eventually } from './eventually.ts';
 import { childrenMs } from './processor-time.ts';
@@ -20,25 +20,28 @@ export interface FileCost {
 }
 
 /**
- * Runs test files one after the other in this process, each as a test that has the file's name. A file that leaves
- * something open fails: it would keep the process from ending, and the next file would not run as if it were alone.
+ * Runs test files one after the other in this process, each as a suite that has the file's name. All are loaded first,
+ * so a file starts nothing while it is loaded, but in its hooks; unless it is alone. A file that leaves something open
+ * fails: it would keep the process from ending, and the next file would not run as if it were alone.
  */
 export function runTestFiles(files: readonly string[]): void {
-  // These open when they are first used, and stay open.
-  for (const stream of [process.stdout, process.stderr]) stream.write('');
+  openStandardStreams();
   const costs: FileCost[] = [];
   let countedMs = 0;
   let deadline: NodeJS.Timeout | undefined;
   for (const file of files) {
-    test(file, { timeout: FILE_MS_MAX }, async (context) => {
-      clearTimeout(deadline);
-      deadline = exitLater(file);
-      const before = process.getActiveResourcesInfo();
+    suite(file, { timeout: FILE_MS_MAX }, async () => {
+      let open: readonly string[] = [];
+      before(() => {
+        clearTimeout(deadline);
+        deadline = exitLater(file);
+        open = process.getActiveResourcesInfo();
+      });
       await import(pathToFileURL(path.resolve(file)).href);
       // After the hooks of the file itself, which are older.
-      context.after(async () => {
+      after(async () => {
         // The end of the process shows the same for a file that is alone in it.
-        if (files.length > 1) await untilReleased(before, context);
+        if (files.length > 1) await untilReleased(open, file);
         const totalMs = processorMs();
         costs.push({ file, processorMs: totalMs - countedMs });
         countedMs = totalMs;
@@ -48,6 +51,9 @@ export function runTestFiles(files: readonly string[]): void {
   noteAtExit(costs);
 }
 
+/** They open when they are first used, and stay open. */
+const openStandardStreams = (): readonly unknown[] => [process.stdin, process.stdout, process.stderr];
+
 /** A test that hangs is ended by its timeout, but not a process that cannot end: it would block the run. */
 const exitLater = (file: string): NodeJS.Timeout =>
   setTimeout(() => {
@@ -56,16 +62,16 @@ const exitLater = (file: string): NodeJS.Timeout =>
     process.exit(1);
   }, FILE_MS_MAX + RELEASE_MS_MAX).unref();
 
-async function untilReleased(before: readonly string[], context: TestContext): Promise<void> {
-  const isReleased = (): boolean => leftOpen(before).length === 0;
+async function untilReleased(earlier: readonly string[], file: string): Promise<void> {
+  const isReleased = (): boolean => leftOpen(earlier).length === 0;
   await eventually('nothing is left open', isReleased, RELEASE_MS_MAX).catch((error: unknown) => {
-    throw new Error(`${context.name} leaves open: ${leftOpen(before).join(', ')}`, { cause: error });
+    throw new Error(`${file} leaves open: ${leftOpen(earlier).join(', ')}`, { cause: error });
   });
 }
 
 /** The kinds of resources that keep this process from ending and that it did not have before. */
-function leftOpen(before: readonly string[]): string[] {
-  const expected = [...before];
+function leftOpen(earlier: readonly string[]): string[] {
+  const expected = [...earlier];
   return process.getActiveResourcesInfo().filter((kind) => {
     const index = expected.indexOf(kind);
     if (index !== -1) expected.splice(index, 1);
