@@ -240,6 +240,37 @@ test('final transactions go after their events; a process that died in between c
   assert.deepEqual(await sql('select from tiba.other_status_updates where transaction_id = $1', [first]), []);
 });
 
+/** Regression: one statement examined the old events of every client, and took longer than a statement may. */
+test('old events of many clients go, of some clients in each batch', async () => {
+  const clients = 30;
+  await sql(
+    `insert into tiba.clients (client_id, name, secret_hash, scopes)
+     select 'many-' || n, 'x', '\\x00', '{}' from generate_series(1, $1::int) as n`,
+    [clients],
+  );
+  await sql(
+    `insert into tiba.event_sequences (client_id, last_sequence)
+     select client_id, 4 from tiba.clients where client_id like 'many-%'`,
+  );
+  await sql(
+    `insert into tiba.events (client_id, sequence, occurred_at, version, subject_id, kind)
+     select client_id, sequence, now() - case when sequence < 4 then interval '500 days' else interval '0' end, 1,
+            'TB' || sequence, 'disbursement.succeeded'
+       from tiba.clients cross join generate_series(1, 4) as sequence where client_id like 'many-%'`,
+  );
+  const grown = async (): Promise<unknown> =>
+    (
+      await sql("select count(*)::int from tiba.event_sequences where client_id like 'many-%' and removed_up_to = 3")
+    )[0]?.['count'];
+  const events = scanEvents(service.app.database, 10);
+  assert.equal(await events.deleteBatch(daysAgo(400)), 10);
+  assert.equal(await grown(), 20);
+  await scanBatches(events);
+  assert.equal(await grown(), clients);
+  const left = await sql("select distinct sequence::int from tiba.events where client_id like 'many-%'");
+  assert.deepEqual(left, [{ sequence: 4 }]);
+});
+
 /** Regression: each batch stepped over all that stays again, and took longer and longer. */
 test('what must stay is examined once in an hour, and not in each batch', async () => {
   const client = await addOwnClient(service);

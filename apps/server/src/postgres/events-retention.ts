@@ -5,7 +5,7 @@ import { createRetentionScan, type RetentionScan, type ScannedBatch, scanOverCli
 /**
  * Deletes events from before then, with the attempts of their callbacks, at most `limit` in a batch. They go in the
  * order of their sequences, so an event stays while an earlier one does. Events with a delivery that is still open
- * stay, unless its endpoint or client is disabled. First each client's `removed_up_to` grows, so that readers of what
+ * stay, unless its endpoint or client is disabled. First a client's `removed_up_to` grows, so that readers of what
  * is deleted learn of it: a process that dies in between leaves events that the next batch deletes.
  */
 export const scanEvents = (database: Database, limit: number, nowMs?: () => number): RetentionScan =>
@@ -27,9 +27,16 @@ async function scan(
   return { deleted, hasMore: true };
 }
 
-/** Moves each client's `removed_up_to` by at most `limit` events. Returns whether one has moved. */
+/**
+ * Of how many clients the statement that follows examines events: of a thousand clients it would examine a million
+ * events at once, which takes longer than a statement may.
+ */
+const GROWN_CLIENTS_MAX = 20;
+
+/** Moves `removed_up_to` of some clients by at most `limit` events each. Returns whether one has moved. */
 async function growRemoved(database: Database, before: Date, limit: number): Promise<boolean> {
-  const clients = await database.query<{ client_id: string; sequence: string }>(GROWN_SQL, [before, limit]);
+  const values = [before, limit, GROWN_CLIENTS_MAX];
+  const clients = await database.query<{ client_id: string; sequence: string }>(GROWN_SQL, values);
   // One by one: each statement locks the sequence of its client, which the client's events wait for.
   for (const { client_id: clientId, sequence } of clients) {
     await database.query(
@@ -61,7 +68,8 @@ select s.client_id, last.sequence
       -- The archive comes first.
       and v.sequence <= coalesce(s.archived_up_to, v.sequence) ${ofClient('v')}
     order by v.sequence desc limit 1) last
- where true ${ofClient('s')}`;
+ where true ${ofClient('s')}
+ limit $3`;
 
 /** `positions`: of each client, the last event that was examined and stays. */
 function deleteRemoved(database: Database, limit: number, positions: Map<string, string>): Promise<ScannedBatch> {
