@@ -97,7 +97,8 @@ export async function readBankHistory(database: Database, hours: number, bic: st
       bic: row.bic,
       outcome: row.outcome,
       count: row.inquiries,
-      durations: row.durations,
+      // Of a week of a hundred banks these are a million numbers, which JSON.parse reads four times as fast as pg.
+      durations: JSON.parse(`[${row.durations.slice(1, -1)}]`) as number[],
     })),
     changes: changes.map((row) => ({ bic: row.bic, sinceMs: row.since.getTime(), status: row.status })),
   };
@@ -108,7 +109,8 @@ interface CountRow extends Record<string, unknown> {
   readonly bic: string;
   readonly outcome: string;
   readonly inquiries: number;
-  readonly durations: number[];
+  /** As PostgreSQL writes an array: `{1,2}`. */
+  readonly durations: string;
 }
 
 interface ChangeRow extends Record<string, unknown> {
@@ -117,10 +119,10 @@ interface ChangeRow extends Record<string, unknown> {
   readonly status: BankStatusChange['status'];
 }
 
-const COUNT_COLUMNS = 'hour, bic, outcome, inquiries::float8 as inquiries, durations';
+const COUNT_COLUMNS = 'hour, bic, outcome, inquiries::float8 as inquiries, durations::text as durations';
 
 const ALL_COUNTS_SQL = `
-select ${COUNT_COLUMNS} from tiba.bank_hours where hour >= $1 order by bic, hour, outcome`;
+select ${COUNT_COLUMNS} from tiba.bank_hours where hour >= $1 order by hour, bic, outcome`;
 
 // Each hour is looked up by key: a scan of the range would read all other banks as well. A process whose clock is ahead
 // may have counted in the next hour.

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { type BankHours, type BankPeriod, readBankHours } from '../../bank-availability/bank-hours.ts';
 import { type Bank, type BankDirectory, bankCodeOf, bicOf } from '../../domain/bank.ts';
 import { englishOnly } from '../../lib/bilingual-text.ts';
+import { shareReading } from '../../lib/shared-reading.ts';
 import { readBankHistory } from '../../postgres/bank-hours.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Authorize } from '../authorize.ts';
@@ -21,6 +22,8 @@ export interface BankAvailabilityDependencies {
 const DAYS_MAX = 90;
 /** Of all banks: a hundred of them in a week are some megabytes. */
 const DAYS_OF_ALL_MAX = 7;
+/** What the console shows of all banks. Readers within this time share an answer: twenty consoles cost as one. */
+const WEEK_SHARED_MS = 30_000;
 const HOURS_PER_DAY = 24;
 const MINUTE_MS = 60_000;
 
@@ -30,6 +33,8 @@ export function readBankAvailability(
   { authorize, database, banks }: BankAvailabilityDependencies,
 ): void {
   const onRequest = authorize({ scope: 'operator:read' });
+
+  const readWeek = shareReading(WEEK_SHARED_MS, () => read(DAYS_OF_ALL_MAX, null));
 
   app.get('/operator/v1/banks/availability', { onRequest, schema }, async (request, reply) => {
     const parameters = searchParameters(request.originalUrl, ['bank', 'days']);
@@ -41,18 +46,24 @@ export function readBankAvailability(
         englishOnly(`days must be at most ${DAYS_OF_ALL_MAX} for all banks; give one bank for more, such as bank=BCA`),
       );
     }
-    const history = await readBankHistory(database, days * HOURS_PER_DAY, bank?.bic ?? null);
+    const isWeek = bank === null && days === DAYS_OF_ALL_MAX;
+    const data = await (isWeek ? readWeek() : read(days, bank?.bic ?? null));
+    return sendOperatorSuccess(reply, 'Availability found', data);
+  });
+
+  /** Resolves to JSON. */
+  async function read(days: number, bic: string | null): Promise<string> {
+    const history = await readBankHistory(database, days * HOURS_PER_DAY, bic);
     const hours = readBankHours(history);
-    const data = {
+    return JSON.stringify({
       from: new Date(history.fromMs).toISOString(),
       to: new Date(history.toMs).toISOString(),
       banks: banks.list().flatMap((each) => {
         const found = hours.get(each.bic);
         return found === undefined ? [] : [bankJson(each, found)];
       }),
-    };
-    return sendOperatorSuccess(reply, 'Availability found', JSON.stringify(data));
-  });
+    });
+  }
 }
 
 const bankJson = (bank: Bank, { total, hours }: BankHours): Record<string, unknown> => ({

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { shareReading } from '../../lib/shared-reading.ts';
 import { type MetricSample, readSamples } from '../../observability/metric-samples.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
@@ -66,19 +67,9 @@ export function showOverview(
   app: FastifyInstance,
   { authorize, renderMetrics, processId }: OverviewDependencies,
 ): void {
-  let latest: { readonly sinceMs: number; readonly data: Promise<string> } | null = null;
-
-  function read(): Promise<string> {
-    const nowMs = performance.now();
-    if (latest !== null && nowMs - latest.sinceMs < SHARED_MS) return latest.data;
-    const data = renderMetrics().then((text) => JSON.stringify(overviewOf(readSamples(text, NAMES), processId)));
-    latest = { sinceMs: nowMs, data };
-    data.catch(() => {
-      latest = null;
-    });
-    return data;
-  }
-
+  const read = shareReading(SHARED_MS, async () =>
+    JSON.stringify(overviewOf(readSamples(await renderMetrics(), NAMES), processId)),
+  );
   const options = { onRequest: authorize({ scope: 'operator:read' }), schema: overviewSchema };
   app.get('/operator/v1/overview', options, async (_request, reply) =>
     sendOperatorSuccess(reply, 'Overview found', await read()),
