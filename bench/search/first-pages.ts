@@ -112,6 +112,6 @@ async function readPage(pool: Pool, token: string, { path, body }: List): Promis
   );
   const text = await answer.text();
   // Figures of wrong responses are worth nothing.
-  assert.equal(statusCode, 200, text);
+  assert.equal(statusCode, 200, `${path}: ${text}`);
   return text.length;
 }
