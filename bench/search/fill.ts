@@ -25,7 +25,7 @@ export function transactionOf(number: number, rows: number) {
     bankReference: `BCA${String(number).padStart(14, '0')}`,
     externalId: `X${String(number).padStart(14, '0')}`,
     requestId: `request-${number - (number % CHECKS_OF_TRANSACTIONS)}`,
-    accountNumber: String((number * 7919) % 1_000_003).padStart(10, '0'),
+    accountNumber: `1${String((number * 7919) % 1_000_003).padStart(9, '0')}`,
     amount: number % 10 === 0 ? 50_000 : 1_000 + ((number * 7919) % AMOUNTS) * 500,
     // In Jakarta.
     day: new Date(createdMs + 7 * HOUR_MS).toISOString().slice(0, 10),
@@ -80,7 +80,7 @@ with made as materialized (
      rail_reference, bank_reference, external_id, rendered)
   select client_id, transaction_id, 'INV/2026/' || number, status,
          case when number % 10 = 0 then 50000 else 1000 + number * 7919 % ${AMOUNTS} * 500 end, 2500, 'IDR', '014',
-         'Bank Central Asia', lpad((number * 7919 % 1000003)::text, 10, '0'), 'BUDI SANTOSO', 'Refund', created_at,
+         'Bank Central Asia', '1' || lpad((number * 7919 % 1000003)::text, 9, '0'), 'BUDI SANTOSO', 'Refund', created_at,
          case when status <> 'PROCESS' then created_at + interval '5 seconds' end,
          case when status = 'FAILED' then 'ACCOUNT_BLOCKED: The account is blocked' end, 1, '2099-11-21T05:02:26Z',
          case when status = 'PROCESS' then created_at + interval '30 minutes' end, 'bank',

@@ -27,7 +27,7 @@ export function readSearchText(pasted: string): SearchText {
   return {
     identifiers: hasCurrency ? null : identifiers,
     accountNumbers: hasCurrency ? null : accountNumbersIn(text),
-    amount: amountIn(text.replace(CURRENCY, '')),
+    amount: !hasCurrency && ACCOUNT.test(text) ? null : amountIn(text.replace(CURRENCY, '')),
     requestId: hasCurrency || /\s/.test(text) ? null : text,
   };
 }
@@ -40,6 +40,12 @@ function accountNumbersIn(text: string): readonly string[] | null {
   const number = AccountNumber.parse(compact);
   return number === null ? null : [number.reveal()];
 }
+
+/**
+ * Ten digits and nothing else are a number of an account or a telephone, and no billions of Rupiah: as an amount they
+ * would be looked for among all transactions of two days.
+ */
+const ACCOUNT = /^\d{10,}$/;
 
 /** `150.000` and `150.000,00` as Indonesians write it, `150,000.00`, `150000`, and `150000,-`. */
 const IN_GROUPS = /^\d{1,3}(?:\.\d{3})+(?:,(\d{1,2}|-))?$|^\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?$/;
