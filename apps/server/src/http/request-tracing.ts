@@ -41,7 +41,8 @@ export function createRequestTracing(
   return {
     begin(request) {
       if (isOperator && UNTRACED.has(request.url)) return;
-      request.span = tracing.beginRequest(request.method, request.headers, isTrusted);
+      const span = tracing.beginRequest(request.raw, isTrusted);
+      if (span !== undefined) request.span = span;
     },
     end(request, status) {
       if (request.span !== undefined) endSpan(request.span, request, status, name);

@@ -36,6 +36,8 @@ const BUCKETS_MS = BUCKETS_SECONDS.map((seconds) => seconds * 1000);
 interface Counts {
   readonly outcomes: Map<string | number, number>;
   readonly buckets: Float64Array;
+  /** By the index of their bucket. */
+  readonly exemplars: Map<number, Exemplar>;
   sumMs: number;
 }
 
@@ -45,22 +47,21 @@ interface Counts {
  */
 export function createOutcomes(options: OutcomesOptions): Outcomes {
   const subjects = new Map<string, Counts>();
-  const exemplars = new Map<string, Exemplar>();
 
   function begin(name: string): Counts {
-    const counts = { outcomes: new Map<string, number>(), buckets: new Float64Array(BUCKETS_MS.length + 1), sumMs: 0 };
+    const counts = {
+      outcomes: new Map<string, number>(),
+      buckets: new Float64Array(BUCKETS_MS.length + 1),
+      exemplars: new Map<number, Exemplar>(),
+      sumMs: 0,
+    };
     subjects.set(name, counts);
     return counts;
   }
 
-  function exemplify(name: string, bucket: number, durationMs: number, { traceId, spanId }: SpanReference): void {
+  function sampleOf(name: string, bucket: number): string {
     const labels = { [options.subject]: name, le: BUCKETS_SECONDS[bucket] ?? '+Inf' };
-    exemplars.set(`${options.histogram.name}_bucket{${renderLabels(labels)}}`, {
-      traceId,
-      spanId,
-      value: durationMs / 1000,
-      observedAt: Date.now() / 1000,
-    });
+    return `${options.histogram.name}_bucket{${renderLabels(labels)}}`;
   }
 
   return {
@@ -71,9 +72,14 @@ export function createOutcomes(options: OutcomesOptions): Outcomes {
       let bucket = 0;
       while (bucket < BUCKETS_MS.length && durationMs > (BUCKETS_MS[bucket] as number)) bucket += 1;
       counts.buckets[bucket] = (counts.buckets[bucket] as number) + 1;
-      if (span !== undefined) exemplify(name, bucket, durationMs, span);
+      if (span === undefined) return;
+      const { traceId, spanId } = span;
+      counts.exemplars.set(bucket, { traceId, spanId, value: durationMs / 1000, observedAt: Date.now() / 1000 });
     },
-    exemplars: () => [...exemplars],
+    exemplars: () =>
+      [...subjects].flatMap(([name, counts]) =>
+        Array.from(counts.exemplars, ([bucket, exemplar]): [string, Exemplar] => [sampleOf(name, bucket), exemplar]),
+      ),
     render: () => snapshotOf(subjects, options).map(renderMetric).join(''),
     snapshot: () => snapshotOf(subjects, options),
   };

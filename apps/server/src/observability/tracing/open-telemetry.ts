@@ -139,14 +139,12 @@ function createTracing(tracer: Tracer, sampling: Sampling): Tracing {
         : undefined,
     beginWithin: (parent, name, kind, attributes) =>
       begin(name, trace.setSpanContext(ROOT_CONTEXT, contextOf(parent)), { kind, ...given(attributes) }),
-    beginRequest(name, headers, isTrusted) {
-      if (!isTrusted) {
-        // Whether it is sampled comes first: nearly no request is, and a stranger's header is not even read then.
-        return isSampled(undefined)
-          ? begin(name, ROOT_CONTEXT, { kind: 'server', link: readParent(headers) })
-          : undefined;
-      }
-      const parent = readParent(headers);
+    beginRequest(request, isTrusted) {
+      // Whether it is sampled comes first: nearly no request is, and a stranger's header is not even read then.
+      if (!isTrusted && !isSampled(undefined)) return undefined;
+      const parent = readParent(request.headers);
+      const name = request.method ?? '';
+      if (!isTrusted) return begin(name, ROOT_CONTEXT, { kind: 'server', link: parent });
       if (parent === undefined) return isSampled(undefined) ? begin(name, ROOT_CONTEXT, { kind: 'server' }) : undefined;
       const { traceId, traceFlags } = parent;
       if (!isSampled({ traceId, isSampled: (traceFlags & TraceFlags.SAMPLED) !== 0 })) return undefined;

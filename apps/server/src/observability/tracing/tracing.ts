@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { keyOf } from '../../domain/identifiers.ts';
 
 /** What is known about a step. Never an account number, a name or an amount: traces leave this system. */
@@ -24,6 +24,9 @@ export interface Span {
   end(attributes?: SpanAttributes, failure?: string): void;
 }
 
+/** It is passed as a whole: of a request that is not sampled, nothing is read. */
+export type TracedRequest = Pick<IncomingMessage, 'method' | 'headers'>;
+
 /** Traces of what this process does. There is none while tracing is off. */
 export interface Tracing {
   /** Begins a trace of its own. Undefined: it is not sampled, which is decided before anything is made. */
@@ -32,7 +35,7 @@ export interface Tracing {
    * Begins the span of a request. The trace of a trusted caller goes on. Any other request begins a trace that links
    * to the caller's, and is sampled as if the caller had none: a stranger must not decide what is sampled.
    */
-  beginRequest(name: string, headers: IncomingHttpHeaders, isTrusted: boolean): Span | undefined;
+  beginRequest(request: TracedRequest, isTrusted: boolean): Span | undefined;
   /** Continues a span that may have ended, also where only its IDs are left. */
   beginWithin(parent: SpanReference, name: string, kind: SpanKind, attributes?: SpanAttributes): Span;
   readonly causes: Causes;
