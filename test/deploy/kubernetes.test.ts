@@ -117,7 +117,16 @@ suite('the manifests', () => {
 
   test('the kustomization names each manifest that can be applied again, and the image of all', async () => {
     const text = await readFile(new URL(KUSTOMIZATION, folder), 'utf8');
-    const { resources, images } = parse(text) as { resources: string[]; images: { name: string; newTag: string }[] };
+    const { resources, images, ...rest } = parse(text) as {
+      resources: string[];
+      images: { name: string; newTag: string }[];
+    };
+    // Kustomize refuses fields that it does not know.
+    assert.deepEqual(rest, {
+      apiVersion: 'kustomize.config.k8s.io/v1beta1',
+      kind: 'Kustomization',
+      namespace: 'tiba',
+    });
     assert.deepEqual(
       [...resources, 'migrate.yaml'].toSorted((one, other) => one.localeCompare(other)),
       files.toSorted((one, other) => one.localeCompare(other)),
