@@ -33,6 +33,9 @@ test('the backlog of callbacks, overdue transactions and the age of the feed', a
      values ('alpha', 'ep_waiting', 'http://127.0.0.1:9/', '{disbursement.overdue,disbursement.succeeded}', '\\x00')`,
   );
   const before = Date.now() / 1000;
+  // Regression: it was 0 before the first update, so that TibaFeedSilent fired after each restart.
+  const startedAt = valueOf(await scrape(), 'tiba_feed_last_update_timestamp_seconds');
+  assert.ok(startedAt > before - 3_600 && startedAt <= before);
   // Its creation is long ago: the overdue check tells the client, whose endpoint cannot be reached.
   const fed = await service.feed(JSON.stringify(statusUpdate({ transaction_id: 'TG0000000001' })));
   assert.equal(fed.status, 200, fed.text);

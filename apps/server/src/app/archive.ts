@@ -18,6 +18,8 @@ export async function openArchive(context: AppContext, database: Database): Prom
     }
     return;
   }
+  // An archive that cannot be written is noticed some hours after the start (TibaArchiveBehind).
+  metrics.gauges.archiveCompleted.setToCurrentTime();
   const { stop } = startArchive({
     database,
     directory: archiveDirectory,
@@ -25,6 +27,7 @@ export async function openArchive(context: AppContext, database: Database): Prom
     onFiles(files) {
       metrics.archivedTransactions.inc(files.reduce((sum, { transactions }) => sum + transactions, 0));
     },
+    onComplete: () => metrics.gauges.archiveCompleted.setToCurrentTime(),
     log,
   });
   onClose('archive', stop);

@@ -54,6 +54,8 @@ export function openTransactions(
   });
   onClose('status inquiries', statusInquiries.close);
   if (!settings.paused) statusInquiries.start();
+  // A core that sends nothing after a restart is noticed, too (TibaFeedSilent).
+  metrics.gauges.feedLastUpdate.setToCurrentTime();
   const feed = createFeed({
     transactionUpdater,
     banks,

@@ -18,6 +18,8 @@ export interface ArchiveScheduleOptions {
   readonly directory: string;
   readonly days: number;
   readonly onFiles: (files: readonly ArchiveFile[]) => void;
+  /** All that is due is archived. */
+  readonly onComplete: () => void;
   readonly log: Log;
 }
 
@@ -44,7 +46,7 @@ export function endOfArchive(now: Date, days: number): Date {
 }
 
 /** Archives, every ten minutes, what has become old enough on PostgreSQL's clock. */
-export function startArchive({ database, directory, days, onFiles, log }: ArchiveScheduleOptions): {
+export function startArchive({ database, directory, days, onFiles, onComplete, log }: ArchiveScheduleOptions): {
   stop(): Promise<void>;
 } {
   const stopping = new AbortController();
@@ -55,10 +57,11 @@ export function startArchive({ database, directory, days, onFiles, log }: Archiv
       wait(durationMs * PAUSES_PER_RANGE, undefined, { signal }).catch(() => {});
     const onClientError = (clientId: string, err: unknown): void =>
       log.error({ err, clientId }, 'archiving transactions of a client failed; its retention waits for it; will retry');
-    const { transactions, files } = await withArchiveLease(database, (lease) =>
+    const { transactions, files, isComplete, failedClients } = await withArchiveLease(database, (lease) =>
       archiveTransactions({ database, directory, before, lease, signal, onFiles, onClientError, pause }),
     );
     if (files > 0) log.info({ transactions, files, before }, 'transactions archived');
+    if (isComplete && failedClients === 0) onComplete();
   }
 
   const repeated = repeat(INTERVAL_MS, archive, (error) =>

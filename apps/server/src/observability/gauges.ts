@@ -15,6 +15,8 @@ export interface Gauges {
   };
   /** When this process applied a status update of the feed for the last time, in seconds since 1970. */
   readonly feedLastUpdate: Gauge;
+  /** When this process last archived everything that was due, in seconds since 1970. Absent without an archive. */
+  readonly archiveCompleted: Gauge;
   /** When the oldest record of each kind is from, in seconds since 1970. */
   readonly retentionOldest: Gauge<'records'>;
   readonly databaseConnections: Gauge<'pool' | 'state'>;
@@ -24,12 +26,20 @@ export interface Gauges {
 
 export function createGauges(registry: Registry): Gauges {
   const registers = [registry];
+  const archiveCompleted = new Gauge({
+    aggregator: 'max',
+    name: 'tiba_archive_completed_timestamp_seconds',
+    help: 'When this process last archived everything that was due, or its start. Absent without an archive.',
+    registers,
+  });
+  archiveCompleted.remove();
   return {
+    archiveCompleted,
     backlog: createBacklogGauges(registers),
     feedLastUpdate: new Gauge({
       aggregator: 'max',
       name: 'tiba_feed_last_update_timestamp_seconds',
-      help: 'When this process applied a status update of the feed for the last time. Absent before the first one.',
+      help: 'When this process applied a status update of the feed for the last time; its start before the first one.',
       registers,
     }),
     retentionOldest: new Gauge({
