@@ -23,7 +23,7 @@ const BUILT = 'its conditions are built; they name the client';
 
 /** Statements that read or write rows of all clients: the file, the function or constant that has it, and why. */
 const EXEMPT: Readonly<Record<string, string>> = {
-  'account-checks.ts findAccountChecks': OPERATOR,
+  'account-checks.ts findNewest': OPERATOR,
   'account-checks.ts findAccountChecksByRequest': OPERATOR,
   'account-checks.ts listAccountChecks': BUILT,
   'account-checks.ts findOldestAccountCheck': OLD,

@@ -1,6 +1,6 @@
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database } from './database.ts';
-import { deleteOverClients, earliestOverClients, ofClient } from './one-client.ts';
+import { deleteOverClients, eachClient, earliestOverClients, ofClient } from './one-client.ts';
 
 const COLUMNS = [
   'client_id',
@@ -65,9 +65,16 @@ export interface AccountCheckFilter {
 
 /** The newest first. Crosses clients: it is for the operator. */
 export async function findAccountChecks(database: Database, filter: AccountCheckFilter): Promise<AccountCheck[]> {
+  const found: AccountCheck[] = [];
+  for await (const own of eachClient(database)) found.push(...(await findNewest(own, filter)));
+  if (!database.distributed) return found;
+  return found.sort((one, other) => (one.checkedAt < other.checkedAt ? 1 : -1)).slice(0, filter.limit);
+}
+
+async function findNewest(database: Database, filter: AccountCheckFilter): Promise<AccountCheck[]> {
   const values: unknown[] = [filter.from ?? '-infinity', filter.to ?? 'infinity', filter.limit];
   const conditions = [
-    'a.client_id = c.client_id',
+    `a.client_id = c.client_id ${ofClient('a')}`,
     'a.checked_at between $1::timestamptz and $2::timestamptz',
     ...(filter.accountHash === null ? [] : [`a.account_hash = decode($${values.push(filter.accountHash)}, 'hex')`]),
   ];

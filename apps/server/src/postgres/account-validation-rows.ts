@@ -124,12 +124,14 @@ with shares as materialized (
         and r.state = 'waiting'
       order by r.row_number limit s.row_limit
         for update of r skip locked) r
+), claimed as (
+  update tiba.account_validation_rows r
+     set state = 'in_flight', claimed_at = now()
+    from claimable c
+   where r.client_id = c.client_id and r.validation_id = c.validation_id and r.row_number = c.row_number
+  returning r.client_id, r.validation_id, r.bic, r.row_number, r.claimed_at, r.account_number
 )
-update tiba.account_validation_rows r
-   set state = 'in_flight', claimed_at = now()
-  from claimable c
- where r.client_id = c.client_id and r.validation_id = c.validation_id and r.row_number = c.row_number
-returning r.client_id, r.validation_id, r.bic, r.row_number, r.claimed_at::text as claimed_at, r.account_number`;
+select client_id, validation_id, bic, row_number, claimed_at::text as claimed_at, account_number from claimed`;
 
 export interface RowKey extends ValidationKey {
   readonly rowNumber: number;

@@ -39,7 +39,7 @@ export async function changeBankAvailability(
   const changed = await database.query(
     `with changed as (
        insert into tiba.bank_availability as stored (bic, status, since, version)
-       values ($1, $2, now() - $3 * interval '1 millisecond', ${VERSION_FLOOR} + 1)
+       select $1, $2, now() - $3 * interval '1 millisecond', ${VERSION_FLOOR} + 1
        on conflict (bic) do update
           set status = excluded.status, version = stored.version + 1, since = excluded.since,
               notified_up_to_client_id = excluded.notified_up_to_client_id

@@ -46,6 +46,8 @@ export async function migrate(
   database: Database,
   { directory = MIGRATIONS_DIRECTORY, onBlocked, timeoutMs = MIGRATION_TIMEOUT_MS }: MigrateOptions = {},
 ): Promise<void> {
+  // Nothing to do must need no lock, and no node of a distributed PostgreSQL but the one that answers.
+  if ((await readSchemaState(database, directory))?.kind === 'current') return;
   const known = await readMigrations(directory);
   const endMs = performance.now() + timeoutMs;
   for (;;) {

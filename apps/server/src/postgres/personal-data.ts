@@ -1,4 +1,5 @@
 import type { Database, Query } from './database.ts';
+import { databaseOfClient } from './one-client.ts';
 import { compressMessages, decompressMessages } from './status-messages.ts';
 import { IDS_PER_ROW, messageRowOf } from './status-updates.ts';
 import type { TransactionHistory } from './transaction-histories.ts';
@@ -59,7 +60,7 @@ export function storeErasedHistories(
   clientId: string,
   histories: readonly TransactionHistory[],
 ): Promise<void> {
-  return database.transaction(async (query) => {
+  return databaseOfClient(database, clientId).transaction(async (query) => {
     const transactions = histories.map(({ transaction }) => transaction);
     await lockTransactions(query, transactions);
     await query(

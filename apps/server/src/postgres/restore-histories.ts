@@ -1,6 +1,7 @@
 import { keyOf } from '../domain/identifiers.ts';
 import { transactionJson } from '../domain/transaction.ts';
 import { type Database, DatabaseContended, type Query } from './database.ts';
+import { databaseOfClient } from './one-client.ts';
 import { compressMessages, decompressMessages } from './status-messages.ts';
 import { IDS_PER_ROW, messageRowOf, type StatusUpdate } from './status-updates.ts';
 import type { HistoryEvent, TransactionHistory } from './transaction-histories.ts';
@@ -29,7 +30,7 @@ export function restoreHistories(
   clientId: string,
   histories: readonly TransactionHistory[],
 ): Promise<RestoredHistories> {
-  return database.transaction(async (query) => {
+  return databaseOfClient(database, clientId).transaction(async (query) => {
     const present = new Map(
       (await lockTransactions(query, histories.map(toKey))).map((stored) => [stored.transactionId, stored]),
     );

@@ -106,10 +106,9 @@ export async function listEventDeliveries(
   const rows = await database.query<DeliveryRow>(
     `select d.endpoint_id, e.url, d.sequence, d.state, d.attempts, d.next_attempt_at, d.ended_at
        from tiba.callback_endpoints e
-      cross join unnest($2::bigint[]) as s (sequence)
       cross join lateral (
         select * from tiba.callback_deliveries own
-         where own.client_id = e.client_id and own.endpoint_id = e.endpoint_id and own.sequence = s.sequence
+         where own.client_id = e.client_id and own.endpoint_id = e.endpoint_id and own.sequence = any ($2::bigint[])
          -- Without this, the view would be read as a whole.
         offset 0
       ) d
