@@ -3,7 +3,7 @@ import { type Repetition, repeat } from '../lib/repeat.ts';
 import { StartError } from '../lib/start-error.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import type { Database } from '../postgres/database.ts';
+import { type Database, DatabaseUnavailable } from '../postgres/database.ts';
 import { findInstallationKey, insertInstallationKey, switchInstallationKey } from '../postgres/installation-key.ts';
 import { countSecretsByKey, findSecretsToReseal, replaceSecrets } from '../postgres/sealed-secrets.ts';
 import type { Keyring } from './secrets.ts';
@@ -24,7 +24,10 @@ const ADVICE =
  * @throws StartError when something is sealed with a key that the keyring lacks
  */
 export async function openDataKey(database: Database, keyring: Keyring): Promise<Buffer> {
-  await requireKnownKeys(database, keyring);
+  await requireKnownKeys(database, keyring).catch((error: unknown) => {
+    // While a node of a distributed database is away, the secrets there cannot be looked at, and others must not wait.
+    if (!(database.distributed && error instanceof DatabaseUnavailable)) throw error;
+  });
   if ((await findInstallationKey(database)) === null) {
     const dataKeySealed = keyring.seal(randomBytes(DATA_KEY_BYTES).toString('base64'));
     await insertInstallationKey(database, { secretKeyId: keyring.currentKeyId, dataKeySealed });

@@ -1,5 +1,6 @@
 import type { Database, Query } from './database.ts';
 import type { HeldLease } from './leases.ts';
+import { ofClient, queryOverClients } from './one-client.ts';
 
 /** Which files the archive has, and up to which event of each client it is complete. */
 
@@ -78,8 +79,10 @@ export async function endArchive(database: Database): Promise<void> {
 }
 
 export async function hasArchive(database: Database): Promise<boolean> {
-  const rows = await database.query(
-    'select from tiba.event_sequences where archived_up_to is not null order by client_id limit 1',
+  const rows = await queryOverClients(
+    database,
+    `select s.client_id from tiba.event_sequences s
+      where s.archived_up_to is not null ${ofClient('s')} order by s.client_id limit 1`,
   );
   return rows.length > 0;
 }

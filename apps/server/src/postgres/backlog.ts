@@ -23,13 +23,13 @@ export async function readBacklog(database: Database): Promise<Backlog> {
   const [backlog] = await database.query<Backlog & Record<string, unknown>>(
     `select
        (select count(*)::integer from (
-         select from tiba.transactions where status = 'PROCESS' and overdue_since is not null limit $1
+         select 1 from tiba.transactions where status = 'PROCESS' and overdue_since is not null limit $1
        ) counted) as overdue,
        (select count(*)::integer from (
-         select from tiba.status_inquiries where review_since is not null limit $1
+         select 1 from tiba.status_inquiries where review_since is not null limit $1
        ) counted) as reviews,
        (select count(*)::integer from (
-         select from tiba.callback_outbox where state = 'pending' limit $1
+         select 1 from tiba.callback_outbox where state = 'pending' limit $1
        ) counted) as "deliveriesPending",
        (select coalesce(extract(epoch from max(greatest(now() - oldest.next_attempt_at, interval '0'))), 0)::float8
           from tiba.callback_endpoints e

@@ -42,8 +42,8 @@ export interface DisabledEndpoint extends EndpointKey {
 }
 
 /**
- * Records attempts, their deliveries and the health of their endpoints in one atomic statement. Returns the endpoints
- * that it disabled.
+ * Records attempts, their deliveries and the health of their endpoints: all of a client, or nothing. Returns the
+ * endpoints that it disabled.
  *
  * A failure that is recorded after its lease has ended, when another process is already retrying, is stored and does
  * not change the delivery. A success always does.
@@ -81,19 +81,22 @@ async function record(
     state: each.state,
     delay_ms: each.delayMs === null ? null : String(each.delayMs),
   }));
-  const rows = await database.query<EndpointRow>(
-    RECORD_SQL,
-    [
-      ...toColumnParameters(COLUMNS, attemptRows),
-      endpoints.map((each) => each.clientId),
-      endpoints.map((each) => each.endpointId),
-      endpoints.map((each) => each.succeeded),
-      endpoints.map((each) => (each.firstFailureMs === null ? null : nowMs - each.firstFailureMs)),
-      endpoints.map((each) => each.gone),
-      endpoints.map((each) => nowMs - each.lastEndedMs),
-    ],
-    'record-callback-results',
-  );
+  const attemptParameters = toColumnParameters(COLUMNS, attemptRows);
+  const endpointParameters = [
+    endpoints.map((each) => each.clientId),
+    endpoints.map((each) => each.endpointId),
+    endpoints.map((each) => each.succeeded),
+    endpoints.map((each) => (each.firstFailureMs === null ? null : nowMs - each.firstFailureMs)),
+    endpoints.map((each) => each.gone),
+    endpoints.map((each) => nowMs - each.lastEndedMs),
+  ];
+  const rows = database.distributed
+    ? await recordInSteps(database, attemptParameters, endpointParameters)
+    : await database.query<EndpointRow>(
+        RECORD_SQL,
+        [...attemptParameters, ...endpointParameters],
+        'record-callback-results',
+      );
   return rows.flatMap(({ client_id: clientId, endpoint_id: endpointId, disabled_reason: reason }) =>
     reason === null ? [] : [{ clientId, endpointId, reason }],
   );
@@ -122,18 +125,14 @@ const COLUMNS = [
 /** SQL for a time of PostgreSQL's clock, from a number of milliseconds. */
 const millisecondsAgo = (milliseconds: string): string => `now() - ${milliseconds} * interval '1 millisecond'`;
 
-/** A parameter after those of the attempts; `position` is from 1. */
-const endpointParameter = (position: number): string => `$${COLUMNS.length + position}`;
-
 /** SQL: the delivery `d` is the one that the input `i` is about. */
 const SAME_DELIVERY = `d.client_id = any (array(select client_id from input))
      and d.endpoint_id = any (array(select endpoint_id from input))
      and d.sequence = any (array(select sequence from input))
      and d.client_id = i.client_id and d.endpoint_id = i.endpoint_id and d.sequence = i.sequence ${ofClient('d')}`;
 
-// The arrays repeat the join condition in a form that can only be executed as a look-up by key: see `claimDeliveries`.
-const RECORD_SQL = `
-with input as materialized (
+const INPUT = `
+input as materialized (
   select client_id collate "C" as client_id, endpoint_id collate "C" as endpoint_id, sequence::bigint as sequence,
          attempt::int as attempt, duration_ms::int as duration_ms,
          ${millisecondsAgo('ended_ms_ago::float8')} as ended_at,
@@ -144,19 +143,25 @@ with input as materialized (
          case when http_status <> '' then coalesce(answer, '') end as answer,
          nullif(error, '') as error, state
     from ${tableFromParameters(COLUMNS)}
-), delivered as (
+)`;
+
+// The arrays repeat the join condition in a form that can only be executed as a look-up by key: see `claimDeliveries`.
+const DELETE_DELIVERED = `
   delete from tiba.callback_outbox d using input i where ${SAME_DELIVERY} and i.state = 'delivered'
-  returning d.client_id, d.endpoint_id, d.sequence, d.attempts
-), inserted_attempts as (
+  returning d.client_id, d.endpoint_id, d.sequence, d.attempts`;
+
+/** `delivered`: what `DELETE_DELIVERED` returned. */
+const insertAttempts = (delivered: string): string => `
   insert into tiba.callback_attempts
     (client_id, endpoint_id, sequence, attempt, started_at, duration_ms, http_status, answer, error, attempts_begun)
   select client_id, endpoint_id, sequence, attempt, ended_at - duration_ms * interval '1 millisecond', duration_ms,
          http_status, answer, error,
          -- A later attempt is in flight, and its number must not be used again.
          case when delivered.attempts > attempt then delivered.attempts end
-    from input left join delivered using (client_id, endpoint_id, sequence)
-  on conflict do nothing
-), failed as (
+    from input left join ${delivered} using (client_id, endpoint_id, sequence)
+  on conflict do nothing`;
+
+const UPDATE_FAILED = `
   update tiba.callback_outbox d
      set state = i.state,
          next_attempt_at = coalesce(i.next_attempt_at, d.next_attempt_at),
@@ -165,8 +170,11 @@ with input as materialized (
     from input i
    where ${SAME_DELIVERY} and i.state <> 'delivered'
      -- Only for an attempt of the current run: one that started before a replay does not count for it.
-     and d.state = 'pending' and d.attempts = i.attempt and i.attempt > d.attempts_before
-), evaluated as materialized (
+     and d.state = 'pending' and d.attempts = i.attempt and i.attempt > d.attempts_before`;
+
+/** `from`: how many parameters come before those of the endpoints. */
+const evaluated = (from: number): string => `
+evaluated as materialized (
   select e.client_id, e.endpoint_id, n.last_ended_at,
          case when n.succeeded then n.failing_since
               else coalesce(e.failing_since, n.failing_since) end as failing_since,
@@ -175,14 +183,15 @@ with input as materialized (
          end as disabled_reason
     from (select client_id, endpoint_id, succeeded, gone, ${millisecondsAgo('first_failure_ms_ago')} as failing_since,
                  ${millisecondsAgo('last_ended_ms_ago')} as last_ended_at
-            from unnest(${endpointParameter(1)}::text[], ${endpointParameter(2)}::text[],
-                        ${endpointParameter(3)}::boolean[], ${endpointParameter(4)}::float8[],
-                        ${endpointParameter(5)}::boolean[], ${endpointParameter(6)}::float8[])
+            from unnest($${from + 1}::text[], $${from + 2}::text[], $${from + 3}::boolean[], $${from + 4}::float8[],
+                        $${from + 5}::boolean[], $${from + 6}::float8[])
                    as parameters (client_id, endpoint_id, succeeded, first_failure_ms_ago, gone, last_ended_ms_ago)) n
     join tiba.callback_endpoints e
       on e.client_id = n.client_id collate "C" and e.endpoint_id = n.endpoint_id collate "C" ${ofClient('e')}
    where e.disabled_at is null
-)
+)`;
+
+const UPDATE_ENDPOINTS = `
 update tiba.callback_endpoints e
    set failing_since = h.failing_since,
        disabled_at = case when h.disabled_reason is not null then h.last_ended_at end,
@@ -191,3 +200,43 @@ update tiba.callback_endpoints e
  where e.client_id = h.client_id and e.endpoint_id = h.endpoint_id and e.disabled_at is null ${ofClient('e')}
    and (e.failing_since is distinct from h.failing_since or h.disabled_reason is not null)
 returning e.client_id, e.endpoint_id, e.disabled_reason`;
+
+const RECORD_SQL = `
+with ${INPUT}, delivered as (${DELETE_DELIVERED}
+), inserted_attempts as (${insertAttempts('delivered')}
+), failed as (${UPDATE_FAILED}
+), ${evaluated(COLUMNS.length)}${UPDATE_ENDPOINTS}`;
+
+const DELIVERED_PARAMETERS = `unnest($${COLUMNS.length + 1}::text[], $${COLUMNS.length + 2}::text[],
+              $${COLUMNS.length + 3}::bigint[], $${COLUMNS.length + 4}::int[])
+                as delivered (client_id, endpoint_id, sequence, attempts)`;
+
+/**
+ * A distributed PostgreSQL sends parts of a statement with an insert to all nodes. In statements of their own, the
+ * results of a client are stored while other nodes are away.
+ */
+const recordInSteps = (
+  database: Database,
+  attempts: readonly unknown[],
+  endpoints: readonly unknown[],
+): Promise<EndpointRow[]> =>
+  database.transaction(async (query) => {
+    const { rows: delivered } = await query<DeliveredRow>(`with ${INPUT} ${DELETE_DELIVERED}`, attempts);
+    await query(`with ${INPUT} ${insertAttempts(DELIVERED_PARAMETERS)}`, [
+      ...attempts,
+      delivered.map((each) => each.client_id),
+      delivered.map((each) => each.endpoint_id),
+      delivered.map((each) => each.sequence),
+      delivered.map((each) => each.attempts),
+    ]);
+    await query(`with ${INPUT} ${UPDATE_FAILED}`, attempts);
+    const { rows } = await query<EndpointRow>(`with ${evaluated(0)} ${UPDATE_ENDPOINTS}`, endpoints);
+    return rows;
+  });
+
+interface DeliveredRow extends Record<string, unknown> {
+  client_id: string;
+  endpoint_id: string;
+  sequence: string;
+  attempts: number;
+}
