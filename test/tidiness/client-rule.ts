@@ -48,7 +48,7 @@ const EXEMPT: Readonly<Record<string, string>> = {
   'callback-deliveries.ts FIND_DUE_SQL': CLAIM,
   'callback-deliveries.ts FIND_DUE_DISTRIBUTED_SQL': CLAIM,
   'callback-endpoints.ts listUnhealthyEndpoints': OPERATOR,
-  'callback-outbox-list.ts listUndelivered': OPERATOR,
+  'callback-outbox-list.ts listOwn': OPERATOR,
   'callbacks-retention.ts findOldestAttempt': OLD,
   'clients.ts SELECT': CACHE,
   'clients.ts findClientsWithScope': 'a notice about a bank goes to all clients',

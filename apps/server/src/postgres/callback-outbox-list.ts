@@ -1,6 +1,7 @@
 import type { EventKind } from '../domain/event.ts';
 import type { DeliveryKey } from './callback-history.ts';
 import type { Database } from './database.ts';
+import { eachClient, ofClient } from './one-client.ts';
 
 /** The outbox over all clients, for the operator. */
 
@@ -34,6 +35,19 @@ export async function listUndelivered(
   filter: UndeliveredFilter,
   { after, limit }: { readonly after: DeliveryKey | null; readonly limit: number },
 ): Promise<UndeliveredDelivery[]> {
+  const found: UndeliveredDelivery[] = [];
+  // Clients come in the order of the key.
+  for await (const own of eachClient(database)) {
+    if (found.length < limit) found.push(...(await listOwn(own, filter, { after, limit: limit - found.length })));
+  }
+  return found;
+}
+
+async function listOwn(
+  database: Database,
+  filter: UndeliveredFilter,
+  { after, limit }: { readonly after: DeliveryKey | null; readonly limit: number },
+): Promise<UndeliveredDelivery[]> {
   const values: unknown[] = [limit];
   const parameter = (value: unknown): string => `$${values.push(value)}`;
   const conditions = [
@@ -51,10 +65,11 @@ export async function listUndelivered(
   const rows = await database.query<UndeliveredRow>(
     `select o.client_id, o.endpoint_id, o.sequence, e.url, v.kind, v.subject_id, v.occurred_at, o.state, o.attempts,
             greatest(o.next_attempt_at, o.claimed_until) as next_attempt_at, o.ended_at
-       from (select * from tiba.callback_outbox o where ${[...conditions, 'true'].join(' and ')}
+       from (select * from tiba.callback_outbox o where ${[...conditions, 'true'].join(' and ')} ${ofClient('o')}
               order by o.client_id, o.endpoint_id, o.sequence limit $1) as o
-       join tiba.callback_endpoints e using (client_id, endpoint_id)
-       left join tiba.events v on v.client_id = o.client_id and v.sequence = o.sequence
+       join tiba.callback_endpoints e
+         on e.client_id = o.client_id and e.endpoint_id = o.endpoint_id ${ofClient('e')}
+       left join tiba.events v on v.client_id = o.client_id and v.sequence = o.sequence ${ofClient('v')}
       order by o.client_id, o.endpoint_id, o.sequence`,
     values,
   );
