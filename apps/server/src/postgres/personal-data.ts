@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import type { Database, Query } from './database.ts';
-import { databaseOfClient } from './one-client.ts';
+import { byClient, databaseOfClient, ofClient } from './one-client.ts';
 import { compressMessages, decompressMessages } from './status-messages.ts';
 import { IDS_PER_ROW, messageRowOf } from './status-updates.ts';
 import type { TransactionHistory } from './transaction-histories.ts';
@@ -242,6 +243,9 @@ export async function storeErasedRow(database: Database, row: StoredValidationRo
   );
 }
 
+/** As those of accounts have. */
+const HASH_BYTES = 16;
+
 /**
  * Replaces the account hashes of up to `limit` audit records by random ones: they still count as checks of some
  * account. Returns how many there were.
@@ -251,13 +255,26 @@ export async function eraseAccountHashes(
   accountHashes: readonly string[],
   limit: number,
 ): Promise<number> {
-  const rows = await database.query(
-    `update tiba.account_checks a set account_hash = uuid_send(gen_random_uuid())
-       from (select client_id, checked_at, check_id from tiba.account_checks
-              where account_hash = any (select decode(h, 'hex') from unnest($1::text[]) as h) limit $2) old
-      where a.client_id = old.client_id and a.checked_at = old.checked_at and a.check_id = old.check_id
-     returning a.check_id`,
-    [accountHashes, limit],
+  const rows = await database.query<{ client_id: string; checked_at: string; check_id: string }>(
+    `select client_id, checked_at::text as checked_at, check_id from tiba.account_checks
+      where account_hash = any ($1::bytea[]) limit $2`,
+    [accountHashes.map((hash) => Buffer.from(hash, 'hex')), limit],
   );
+  const checks = rows.map((row) => ({ clientId: row.client_id, checkedAt: row.checked_at, checkId: row.check_id }));
+  await byClient(database, checks, async (own, ofClients) => {
+    await own.query(
+      `update tiba.account_checks a set account_hash = k.account_hash
+         from unnest($1::text[], $2::timestamptz[], $3::bigint[], $4::bytea[])
+           as k (client_id, checked_at, check_id, account_hash)
+        where a.client_id = k.client_id collate "C" and a.checked_at = k.checked_at and a.check_id = k.check_id
+              ${ofClient('a')}`,
+      [
+        ofClients.map(({ clientId }) => clientId),
+        ofClients.map(({ checkedAt }) => checkedAt),
+        ofClients.map(({ checkId }) => checkId),
+        ofClients.map(() => randomBytes(HASH_BYTES)),
+      ],
+    );
+  });
   return rows.length;
 }
