@@ -168,7 +168,7 @@ create table tiba.callback_outbox (
   client_id text collate "C" not null,
   endpoint_id text collate "C" not null,
   sequence bigint not null,
-  next_attempt_at timestamp with time zone not null,
+  next_attempt_at timestamp with time zone default now() not null,
   claimed_until timestamp with time zone,
   ended_at timestamp with time zone,
   attempts integer default 0 not null,

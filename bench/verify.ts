@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { transactionJson } from '../apps/server/src/domain/transaction.ts';
 import { openDatabase } from '../apps/server/src/postgres/database.ts';
-import { lockTransactions } from '../apps/server/src/postgres/transactions.ts';
+import { lockTransactions } from '../apps/server/src/postgres/transaction-locks.ts';
 import type { BenchContext } from './bench-context.ts';
 import type { BenchDatabase } from './database/databases.ts';
 import { CLIENT_ID, REFERENCE_ID, TRANSACTION_ID } from './database/prototypes.ts';

@@ -17,10 +17,15 @@ export const stepping = (database: Database, step: () => void): Database => ({
   },
 });
 
-const steppingQuery =
-  (query: Query, step: () => void): Query =>
-  async (...args) => {
+function steppingQuery(query: Query, step: () => void): Query {
+  const run = async (...args: Parameters<Query>) => {
     const result = await query(...args);
     step();
     return result as never;
   };
+  const copy: Query['copy'] = async (sql, rows) => {
+    await query.copy(sql, rows);
+    step();
+  };
+  return Object.assign(run, { copy });
+}

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { type NdjsonLine, ndjsonLines } from '../../apps/server/src/lib/ndjson.ts';
+import { type NdjsonLine, ndjsonLines, ndjsonTexts } from '../../apps/server/src/lib/ndjson.ts';
 
 const LINE_BYTES_MAX = 8;
 
@@ -25,6 +25,24 @@ async function* inChunks(text: string, cuts: readonly number[]): AsyncGenerator<
   yield Buffer.from(text.slice(start));
 }
 
+async function* cut(bytes: Buffer, cuts: readonly number[]): AsyncGenerator<Buffer> {
+  let start = 0;
+  for (const end of [...cuts].sort((one, other) => one - other)) {
+    yield bytes.subarray(start, end);
+    start = Math.max(start, end);
+  }
+  yield bytes.subarray(start);
+}
+
+function asDecoded({ line, bytes }: NdjsonLine) {
+  if (bytes === null) return { line, text: null, unreadable: 'too long' };
+  try {
+    return { line, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes), unreadable: null };
+  } catch {
+    return { line, text: null, unreadable: 'not UTF-8' };
+  }
+}
+
 const asText = ({ line, bytes }: NdjsonLine) => ({ line, text: bytes?.toString() ?? null });
 
 suite('splitting a stream into lines', () => {
@@ -36,6 +54,27 @@ suite('splitting a stream into lines', () => {
         assert.deepEqual(lines, expected(stream));
       }),
       { numRuns: 2_000, ...seed() },
+    );
+  });
+
+  test('as text, too, with what is not UTF-8 and what is too long', async () => {
+    // A byte order mark, a character of several bytes, and a byte that is never valid.
+    const unit = fc.constantFrom('a', ' ', '\r', '\n', '\n', '\ufeff', 'é', '\udcff');
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit, maxLength: 60 }), fc.array(fc.nat({ max: 60 })), async (stream, cuts) => {
+        const bytes = Buffer.concat(
+          Array.from(stream, (each) => (each === '\udcff' ? Buffer.from([0xff]) : Buffer.from(each))),
+        );
+        const texts = await Array.fromAsync(ndjsonTexts(cut(bytes, cuts), LINE_BYTES_MAX));
+        const lines = await Array.fromAsync(ndjsonLines(cut(bytes, cuts), LINE_BYTES_MAX));
+        // Only a byte order mark makes a line blank that has bytes.
+        const shown = lines.map(asDecoded).filter(({ text }) => text?.trim() !== '');
+        assert.deepEqual(
+          texts.flat().filter(({ text }) => text?.trim() !== ''),
+          shown,
+        );
+      }),
+      { numRuns: 1_000, ...seed() },
     );
   });
 

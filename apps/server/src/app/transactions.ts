@@ -60,8 +60,8 @@ export function openTransactions(
     transactionUpdater,
     banks,
     clientExists: (clientId) => clients.find(clientId) !== undefined,
-    onApplied(outcome) {
-      metrics.feedLines.inc({ outcome });
+    onApplied(outcome, count) {
+      metrics.feedLines.inc({ outcome }, count);
       metrics.gauges.feedLastUpdate.setToCurrentTime();
     },
     causes: tracing?.causes ?? null,

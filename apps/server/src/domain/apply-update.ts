@@ -116,21 +116,24 @@ const nextVersion = (known: Transaction, { versionFloor }: Pick<UpdateContext, '
   Math.max(known.version, versionFloor) + 1;
 
 function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs }: UpdateContext): UpdateResult {
-  const { referenceId, amount, bankCode, bankName, accountNumber, accountName } = update;
-  const required = { referenceId, amount, bankCode, bankName, accountNumber, accountName };
-  const missing = Object.entries(required)
-    .filter(([, value]) => value === undefined)
-    .map(([field]) => FEED_FIELD_NAMES[field as keyof typeof required]);
+  const missing = missingFields(update);
   if (missing.length > 0) {
-    return { outcome: 'rejected', reason: `the first status update of a transaction needs ${missing.join(', ')}` };
+    const names = missing.map((field) => FEED_FIELD_NAMES[field]).join(', ');
+    return { outcome: 'rejected', reason: `the first status update of a transaction needs ${names}` };
   }
+  // None of these is missing.
+  const { referenceId = '', amount = '', bankCode = '', bankName = '', accountNumber = '', accountName = '' } = update;
   const createdAt = update.createdAt ?? now;
   const events = eventsOf(update);
-  const complete = required as Record<keyof typeof required, string>;
   const transaction = {
     clientId: update.clientId,
     transactionId: update.transactionId,
-    ...complete,
+    referenceId,
+    amount,
+    bankCode,
+    bankName,
+    accountNumber,
+    accountName,
     fee: update.fee ?? '0.00',
     currency: update.currency ?? 'IDR',
     description: update.description ?? '',
@@ -141,7 +144,7 @@ function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs
     railReference: update.railReference ?? null,
     reversedAt: update.reversedAt ?? null,
     ...addedFields(NOTHING_ADDED, update),
-    expectedBy: new Date(Math.min(Date.parse(createdAt) + expectedMs(complete.bankCode), LAST_MS)).toISOString(),
+    expectedBy: new Date(Math.min(Date.parse(createdAt) + expectedMs(bankCode), LAST_MS)).toISOString(),
     overdueSince: null,
   };
   if (!hasTotal(transaction, update.totalAmount)) {
@@ -149,6 +152,13 @@ function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs
   }
   return { outcome: 'inserted', transaction, events };
 }
+
+/** Fields that the first status update of a transaction must have. */
+const REQUIRED_FIELDS = ['referenceId', 'amount', 'bankCode', 'bankName', 'accountNumber', 'accountName'] as const;
+
+/** What the update lacks to be the first one of its transaction. */
+export const missingFields = (update: StatusUpdate): (typeof REQUIRED_FIELDS)[number][] =>
+  REQUIRED_FIELDS.filter((field) => update[field] === undefined);
 
 /** Later times cannot be written with a year of four digits. */
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');

@@ -86,6 +86,8 @@ export function createBankDirectory(entries: readonly BankEntry[]): BankDirector
 
   return {
     find: (code) => {
+      const exact = byCode.get(code);
+      if (exact !== undefined) return exact;
       if (!printableAscii.test(code)) return null;
       const capitals = code.toUpperCase();
       // The branch is removed for BICs only: among all codes, SINARMASXXX would find SINARMAS.

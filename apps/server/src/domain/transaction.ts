@@ -80,11 +80,14 @@ export const isTransferServiceCode = (text: string): boolean =>
 export type DerivedField = 'version' | 'expectedBy' | 'overdueSince';
 
 /** One status update: the client, the transaction, the reported status, and any other fields that the source sent. */
-export type StatusUpdate = Pick<Transaction, 'clientId' | 'transactionId' | 'status'> &
-  Partial<Omit<Transaction, DerivedField>> & {
-    /** Not stored, because it is always amount + fee. A different value is a conflict, or a rejection at first. */
-    readonly totalAmount?: string;
-  };
+export type StatusUpdate = Pick<Transaction, UpdateKey> & {
+  readonly [Field in Exclude<keyof Transaction, UpdateKey | DerivedField>]?: Transaction[Field] | undefined;
+} & {
+  /** Not stored, because it is always amount + fee. A different value is a conflict, or a rejection at first. */
+  readonly totalAmount?: string | undefined;
+};
+
+type UpdateKey = 'clientId' | 'transactionId' | 'status';
 
 /** The fields as the feed names them, for messages to the people who operate the feed. */
 export const FEED_FIELD_NAMES = {

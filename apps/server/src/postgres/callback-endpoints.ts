@@ -1,6 +1,6 @@
 import type { Database, Query } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
-import { addDeliveryJob } from './delivery-jobs.ts';
+import { addDeliveryJobs } from './delivery-jobs.ts';
 
 /**
  * Who or what disabled an endpoint: its client, the operator, its receiver by answering 410, or failures over a long
@@ -152,7 +152,7 @@ async function makePendingDue(query: Query, key: EndpointKey, after: string): Pr
     [key.clientId, key.endpointId, after],
   );
   const { last = null, count = 0 } = rows[0] ?? {};
-  if (count > 0) await addDeliveryJob(query, key);
+  if (count > 0) await addDeliveryJobs(query, [key]);
   return count === DUE_BATCH_SIZE ? last : null;
 }
 

@@ -8,7 +8,7 @@ import {
 } from './callback-history.ts';
 import type { Database, Query } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
-import { addDeliveryJob } from './delivery-jobs.ts';
+import { addDeliveryJobs } from './delivery-jobs.ts';
 
 /**
  * Restarts the retry schedule of a delivery with an attempt at once. `disabled`: its endpoint is, so nothing is
@@ -42,7 +42,7 @@ export function replayDelivery(database: Database, key: DeliveryKey): Promise<De
         where d.client_id = $1 and d.endpoint_id = $2 and d.sequence = $3`,
       [clientId, endpointId, sequence],
     );
-    await addDeliveryJob(query, key);
+    await addDeliveryJobs(query, [key]);
     return replayed.map(toDelivery)[0] ?? 'not_found';
   });
 }
@@ -140,7 +140,7 @@ export async function replayRangeIn(query: Query, key: EndpointKey, range: Repla
   if ('outcome' in start) return start;
   const { rows } = await query<ReplayedRow>(replaySql(range.events.by), start.parameters);
   const { count = 0, examined = 0, more = false, last = null, last_time: lastTime = null } = rows[0] ?? {};
-  if (count > 0) await addDeliveryJob(query, key);
+  if (count > 0) await addDeliveryJobs(query, [key]);
   const nextAfter = more ? Number(last) : null;
   return { outcome: 'replayed', count, examined, events: start.events, nextAfter, lastTime };
 }

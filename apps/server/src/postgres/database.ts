@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../observability/log.ts';
+import { copyRows } from './copy.ts';
 import { surviveLostConnections } from './lost-connections.ts';
 import type { PostgresConnection } from './primary-client.ts';
 import { createSocketTracker } from './socket-tracker.ts';
@@ -37,6 +38,8 @@ export interface Query {
   ): Promise<{ rows: R[]; rowCount: number | null }>;
   /** As of its database; absent on one PostgreSQL. */
   readonly distributed?: boolean;
+  /** Runs `copy … from stdin` with rows of `copyRow`. */
+  copy(sql: string, rows: string): Promise<void>;
 }
 
 export interface Database {
@@ -158,9 +161,12 @@ async function inTransaction<T>(
   work: (query: Query) => Promise<T>,
   timeoutMs: number,
 ): Promise<T> {
-  const query: Query = <R extends Row>(text: string, values: readonly unknown[] = [], name?: string) =>
+  const run = <R extends Row>(text: string, values: readonly unknown[] = [], name?: string) =>
     // pg supports `query_timeout` per query, although its types do not declare it.
     client.query<R>({ text, values: values as unknown[], name, query_timeout: timeoutMs } as pg.QueryConfig);
+  const query: Query = Object.assign(run, {
+    copy: (sql: string, rows: string) => copyRows(client, sql, rows, timeoutMs),
+  });
   try {
     // The statements rely on it (docs/decisions/0050), and a server may have another default.
     await query('begin isolation level read committed');

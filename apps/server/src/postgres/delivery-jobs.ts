@@ -10,28 +10,28 @@ export interface EndpointKey {
 export const DELIVERY_TASK = 'deliver_callbacks';
 
 /**
- * SQL that wakes a dispatcher when the database transaction commits. `endpoints` is a table expression whose rows are
- * the endpoints to wake it for, with the columns `client_id` and `endpoint_id`. The SQL adds one job for each client,
- * for any number of endpoints and deliveries: `callback_deliveries` is the outbox, and a job only names endpoints to
- * look at. When a job of the client is already waiting, its list grows (graphile-worker joins arrays).
+ * Wakes a dispatcher for these endpoints when the database transaction commits. It adds one job for each client, for
+ * any number of endpoints and deliveries: `callback_outbox` is the outbox, and a job only names endpoints to look at.
+ * When a job of the client is already waiting, its list grows (graphile-worker joins arrays).
  */
-export const selectDeliveryJobs = (endpoints: string): string =>
-  `select from (
-     select array_agg(('${DELIVERY_TASK}', payload, null, null, null, 'due ' || client_id, null, null)
-                        ::graphile_worker.job_spec order by client_id) as specs
-       from (select client_id,
-                    json_agg(json_build_object('client_id', client_id, 'endpoint_id', endpoint_id)) as payload
-               from ${endpoints} group by client_id) as jobs
-     having count(*) > 0) as added
-    -- One call for all of them: each costs half a millisecond.
-    cross join lateral graphile_worker.add_jobs(added.specs)`;
-
-export async function addDeliveryJob(query: Query, { clientId, endpointId }: EndpointKey): Promise<void> {
-  await query(selectDeliveryJobs('(values ($1::text, $2::text)) as due (client_id, endpoint_id)'), [
-    clientId,
-    endpointId,
-  ]);
+export async function addDeliveryJobs(query: Query, endpoints: readonly EndpointKey[]): Promise<void> {
+  await query(
+    ADD_SQL,
+    [endpoints.map(({ clientId }) => clientId), endpoints.map(({ endpointId }) => endpointId)],
+    'add-delivery-jobs',
+  );
 }
+
+const ADD_SQL = `
+select from (
+  select array_agg(('${DELIVERY_TASK}', payload, null, null, null, 'due ' || client_id, null, null)
+                     ::graphile_worker.job_spec order by client_id) as specs
+    from (select client_id,
+                 json_agg(json_build_object('client_id', client_id, 'endpoint_id', endpoint_id)) as payload
+            from unnest($1::text[], $2::text[]) as due (client_id, endpoint_id) group by client_id) as jobs
+  having count(*) > 0) as added
+ -- One call for all of them: each costs half a millisecond.
+ cross join lateral graphile_worker.add_jobs(added.specs)`;
 
 /** The endpoints that a job names. */
 export function endpointsOfJob(payload: unknown): EndpointKey[] {

@@ -1,7 +1,7 @@
 import type { EventKind } from '../domain/event.ts';
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Query } from './database.ts';
-import { selectDeliveryJobs } from './delivery-jobs.ts';
+import { addDeliveryJobs } from './delivery-jobs.ts';
 
 /** See `NewEvent`. */
 interface EventOfClient {
@@ -63,9 +63,9 @@ async function insertDeliveries(
        from unnest($2::text[], $3::bigint[]) as k (endpoint_id, sequence)`,
     [clientId, deliveries.map(({ endpointId }) => endpointId), deliveries.map(({ sequence }) => sequence)],
   );
-  const due = [...new Set(deliveries.map(({ endpointId }) => endpointId))];
-  await query(
-    selectDeliveryJobs('(select $1::text as client_id, endpoint_id from unnest($2::text[]) as k (endpoint_id)) as due'),
-    [clientId, due],
+  const due = new Set(deliveries.map(({ endpointId }) => endpointId));
+  await addDeliveryJobs(
+    query,
+    Array.from(due, (endpointId) => ({ clientId, endpointId })),
   );
 }

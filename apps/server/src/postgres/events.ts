@@ -1,7 +1,7 @@
 import type { EventKind } from '../domain/event.ts';
-import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
+import { copyRow } from './copy.ts';
 import type { Database, Query } from './database.ts';
-import { selectDeliveryJobs } from './delivery-jobs.ts';
+import { addDeliveryJobs, type EndpointKey } from './delivery-jobs.ts';
 import { insertEventsOf } from './distributed-events.ts';
 import { databaseOfClient, ofClient } from './one-client.ts';
 import { eventDataJson, printed } from './rendered-transactions.ts';
@@ -28,9 +28,6 @@ export interface Event extends NewEvent {
   readonly sequence: number;
 }
 
-/** `later`: how many events of its client come after it in the same call. */
-const COLUMNS = ['client_id', 'subject_id', 'version', 'kind', 'occurred_at', 'data', 'later'] as const;
-
 /**
  * Numbers each event in its client's sequence, and adds deliveries and jobs for the endpoints that want it. The
  * client's row in `event_sequences` stays locked until the database transaction ends, so numbers become visible in
@@ -46,47 +43,66 @@ export async function insertEvents(query: Query, events: readonly NewEvent[]): P
     }
     return;
   }
-  const rows: Record<(typeof COLUMNS)[number], string | null>[] = [];
+  const clients = [...byClient.keys()];
+  const { rows } = await query<NumberedRow>(
+    NUMBER_SQL,
+    [clients, clients.map((clientId) => byClient.get(clientId)?.length ?? 0)],
+    'number-events',
+  );
+  const eventRows: string[] = [];
+  const deliveryRows: string[] = [];
+  const due: EndpointKey[] = [];
   // Client by client: the rows of one client are then side by side in the indexes.
-  for (const own of byClient.values()) {
-    for (const [index, each] of own.entries()) {
-      rows.push({
-        client_id: each.clientId,
-        subject_id: each.subjectId,
-        version: String(each.version),
-        kind: each.kind,
-        occurred_at: each.occurredAt,
-        data: each.data,
-        later: String(own.length - 1 - index),
-      });
+  for (const { client_id: clientId, last_sequence: last, endpoint_ids: endpointIds, kinds } of rows) {
+    const own = byClient.get(clientId) ?? [];
+    const first = Number(last) - own.length + 1;
+    for (const [index, event] of own.entries()) eventRows.push(eventRow(event, String(first + index)));
+    for (const [position, endpointId] of endpointIds.entries()) {
+      const wanted = new Set(kinds[position]?.split(','));
+      const count = deliveryRows.length;
+      for (const [index, { kind }] of own.entries()) {
+        if (wanted.has(kind)) deliveryRows.push(copyRow([clientId, endpointId, String(first + index)]));
+      }
+      if (deliveryRows.length > count) due.push({ clientId, endpointId });
     }
   }
-  await query(INSERT_SQL, toColumnParameters(COLUMNS, rows), 'insert-events');
+  await query.copy(EVENTS_SQL, eventRows.join(''));
+  if (deliveryRows.length === 0) return;
+  await query.copy(DELIVERIES_SQL, deliveryRows.join(''));
+  await addDeliveryJobs(query, due);
 }
 
-const INSERT_SQL = `
-with input as (
-  select * from ${tableFromParameters(COLUMNS)}
-), numbered as (
+const eventRow = ({ clientId, occurredAt, version, subjectId, kind, data }: NewEvent, sequence: string): string =>
+  copyRow([clientId, sequence, occurredAt, String(version), subjectId, kind, data]);
+
+const EVENTS_SQL = 'copy tiba.events (client_id, sequence, occurred_at, version, subject_id, kind, data) from stdin';
+
+// They are due at once, by PostgreSQL's clock.
+const DELIVERIES_SQL = 'copy tiba.callback_outbox (client_id, endpoint_id, sequence) from stdin';
+
+interface NumberedRow extends Record<string, unknown> {
+  client_id: string;
+  /** Of the client's last event in this call, in decimal digits. */
+  last_sequence: string;
+  /** The enabled endpoints, and the kinds that each wants, with commas between them. */
+  endpoint_ids: string[];
+  kinds: string[];
+}
+
+const NUMBER_SQL = `
+with numbered as (
   insert into tiba.event_sequences as counts (client_id, last_sequence)
   -- In key order, so that concurrent transactions with the same clients cannot deadlock.
-  select client_id, count(*) from input group by client_id order by client_id
+  select client_id, count from unnest($1::text[], $2::bigint[]) as k (client_id, count) order by client_id
   on conflict (client_id) do update set last_sequence = counts.last_sequence + excluded.last_sequence
   returning client_id, last_sequence
-), inserted_events as (
-  insert into tiba.events (client_id, sequence, subject_id, version, kind, occurred_at, data)
-  select client_id, last_sequence - later::int, subject_id, version::int, kind::tiba.event_kind,
-         occurred_at::timestamptz, nullif(data, '')
-    from input join numbered using (client_id)
-  returning client_id, sequence, kind
-), inserted_deliveries as (
-  insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
-  select client_id, endpoint_id, sequence, now()
-    from inserted_events v join tiba.callback_endpoints e using (client_id)
-   where e.disabled_at is null and v.kind::text = any (e.kinds)
-  returning client_id, endpoint_id
 )
-${selectDeliveryJobs('(select distinct client_id, endpoint_id from inserted_deliveries) as due')}`;
+select n.client_id, n.last_sequence,
+       coalesce(array_agg(e.endpoint_id) filter (where e.endpoint_id is not null), '{}') as endpoint_ids,
+       coalesce(array_agg(array_to_string(e.kinds, ',')) filter (where e.endpoint_id is not null), '{}') as kinds
+  from numbered n
+  left join tiba.callback_endpoints e on e.client_id = n.client_id and e.disabled_at is null
+ group by n.client_id, n.last_sequence`;
 
 /**
  * SQL for what the subject of an event `v` looked like after it; read it with `eventDataJson`. An event of a

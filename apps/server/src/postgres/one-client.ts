@@ -20,7 +20,7 @@ const queryOfClient = (query: Query, clientId: string): Query =>
     // Without a name: the text of a prepared statement never changes.
     // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
     <R extends Row>(sql: string, values?: readonly unknown[]) => query<R>(withClient(sql, clientId), values),
-    { distributed: query.distributed === true },
+    { distributed: query.distributed === true, copy: query.copy },
   );
 
 /** For work that is about this client only. */

@@ -4,7 +4,8 @@ import { byClient, databaseOfClient, ofClient } from './one-client.ts';
 import { compressMessages, decompressMessages } from './status-messages.ts';
 import { IDS_PER_ROW, messageRowOf } from './status-updates.ts';
 import type { TransactionHistory } from './transaction-histories.ts';
-import { lockTransactions, type TransactionKey } from './transactions.ts';
+import { lockTransactions } from './transaction-locks.ts';
+import type { TransactionKey } from './transactions.ts';
 
 /** What is stored about the holder of one account. All of it is read over all clients, for the operator. */
 

@@ -24,6 +24,10 @@ export function renderedColumn({ amount, fee, createdAt, processedAt }: Transact
   return [amount, fee, addMoney(amount, fee), createdAt, processed].join(SEPARATOR);
 }
 
+/** `processedAt` with its day, from the column `rendered`. */
+export const fullProcessedAt = (createdAt: string, processedAt: string): string =>
+  processedAt.startsWith('T') ? createdAt.slice(0, DAY_LENGTH) + processedAt : processedAt;
+
 const TEXT_COLUMNS = [
   'transaction_id',
   'reference_id',
@@ -51,7 +55,7 @@ export function parsePrinted(text: string): { readonly tail: string; readonly js
   const tail = texts[TAIL];
   if (tail === undefined || texts.length > TAIL + 1) throw new Error('a stored transaction has an unknown format');
   const processed = texts[PROCESSED_AT] ?? '';
-  if (processed.startsWith('T')) texts[PROCESSED_AT] = (texts[CREATED_AT] ?? '').slice(0, DAY_LENGTH) + processed;
+  if (processed !== '') texts[PROCESSED_AT] = fullProcessedAt(texts[CREATED_AT] ?? '', processed);
   const transaction = texts as unknown as TransactionTexts;
   // Most have nothing to escape, and a status check is the operation that clients poll.
   const isPlain = !text.includes('"') && !text.includes('\\');

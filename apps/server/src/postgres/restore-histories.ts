@@ -1,16 +1,11 @@
-import { keyOf } from '../domain/identifiers.ts';
 import { transactionJson } from '../domain/transaction.ts';
 import { type Database, DatabaseContended, type Query } from './database.ts';
 import { databaseOfClient } from './one-client.ts';
 import { compressMessages, decompressMessages } from './status-messages.ts';
 import { IDS_PER_ROW, messageRowOf, type StatusUpdate } from './status-updates.ts';
 import type { HistoryEvent, TransactionHistory } from './transaction-histories.ts';
-import {
-  type AppliedUpdateIds,
-  findTransactionsByReference,
-  insertTransactions,
-  lockTransactions,
-} from './transactions.ts';
+import { lockTransactions } from './transaction-locks.ts';
+import { findTransactionsByReference, insertTransactions, type TransactionToStore } from './transactions.ts';
 
 export interface RestoredHistories {
   /** Transactions that were inserted. */
@@ -65,24 +60,19 @@ export function restoreHistories(
 const toKey = ({ transaction: { clientId, transactionId } }: TransactionHistory) => ({ clientId, transactionId });
 
 async function insertMissing(query: Query, histories: readonly TransactionHistory[]): Promise<void> {
-  const transactions = histories.map(({ transaction }) => transaction);
-  const ids = new Map(histories.map((history) => [keyOfHistory(history), appliedIdsOf(history)]));
-  if (!(await insertTransactions(query, transactions, ids))) {
+  if (!(await insertTransactions(query, histories.map(toStored)))) {
     throw new DatabaseContended('one of these transactions was inserted concurrently');
   }
 }
-
-const keyOfHistory = ({ transaction: { clientId, transactionId } }: TransactionHistory): string =>
-  keyOf(clientId, transactionId);
 
 /** A transaction names these two updates itself, where there is nothing to say about them. */
 const isPlain = ({ outcome, reason }: StatusUpdate): boolean =>
   reason === null && (outcome === 'inserted' || outcome === 'advanced');
 
-function appliedIdsOf({ statusUpdates }: TransactionHistory): AppliedUpdateIds {
+function toStored({ transaction, statusUpdates }: TransactionHistory): TransactionToStore {
   const idOf = (wanted: StatusUpdate['outcome']): string | null =>
     statusUpdates.find((update) => update.outcome === wanted && isPlain(update))?.statusUpdateId ?? null;
-  return { insertedBy: idOf('inserted'), advancedBy: idOf('advanced') };
+  return { transaction, insertedBy: idOf('inserted'), advancedBy: idOf('advanced') };
 }
 
 async function insertStatusUpdates(

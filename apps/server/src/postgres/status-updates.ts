@@ -3,7 +3,7 @@ import { keyOf } from '../domain/identifiers.ts';
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database, Query } from './database.ts';
 import { compressMessages, decompressMessages } from './status-messages.ts';
-import type { AppliedUpdateIds, TransactionKey } from './transactions.ts';
+import type { TransactionKey } from './transactions.ts';
 
 export interface StatusUpdateRecord extends TransactionKey {
   /** Where the update came from: the client_id of the feed, `rail:` and the rail, or `clock`. */
@@ -108,22 +108,6 @@ export async function insertOtherStatusUpdates(
 /** Each transaction has at most one such update of either outcome. */
 const isPlain = ({ outcome, reason }: StatusUpdateRecord): boolean =>
   reason === null && (outcome === 'inserted' || outcome === 'advanced');
-
-/** The IDs of the updates that a transaction names itself, by `keyOf` client and transaction. */
-export function appliedUpdateIds(
-  updates: readonly StatusUpdateRecord[],
-  ids: readonly number[],
-): Map<string, AppliedUpdateIds> {
-  const applied = new Map<string, AppliedUpdateIds>();
-  for (const [index, update] of updates.entries()) {
-    if (!isPlain(update)) continue;
-    const key = keyOf(update.clientId, update.transactionId);
-    const { insertedBy = null, advancedBy = null } = applied.get(key) ?? {};
-    const id = String(ids[index]);
-    applied.set(key, update.outcome === 'inserted' ? { insertedBy: id, advancedBy } : { insertedBy, advancedBy: id });
-  }
-  return applied;
-}
 
 /** A stored status update. */
 export interface StatusUpdate {

@@ -1,7 +1,8 @@
-import { keyOf } from '../domain/identifiers.ts';
 import { isFinal, type Status, type Transaction } from '../domain/transaction.ts';
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
+import { copyRow } from './copy.ts';
 import type { Database, Query } from './database.ts';
+import { insertTransactionsOf } from './distributed-transactions.ts';
 import { ofClient, queryOverClients } from './one-client.ts';
 import { renderedColumn } from './rendered-transactions.ts';
 
@@ -44,24 +45,6 @@ export const TRANSACTION_COLUMNS = `t.client_id, t.transaction_id, t.reference_i
             t.fee::text, t.currency, t.bank_code, t.bank_name, t.account_number, t.account_name, t.description,
             t.created_at, t.processed_at, t.failure_reason, t.version, t.rail, t.rail_reference, t.reversed_at,
             t.source_account_number, t.service_code, t.external_id, t.bank_reference, t.expected_by, t.overdue_since`;
-
-/** Reads the transactions of these keys that exist, and locks them until the database transaction ends. */
-export async function lockTransactions(query: Query, keys: readonly TransactionKey[]): Promise<Transaction[]> {
-  // Locks in key order, so that two feeds with the same transactions cannot deadlock. Transaction IDs mostly grow with
-  // time, and rows that are written in that order fill the pages of indexes.
-  const { rows } = await query<TransactionRow>(
-    `select ${TRANSACTION_COLUMNS}
-       from tiba.transactions t
-       join unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
-         on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C" ${ofClient('t')}
-      order by t.transaction_id, t.client_id
-        -- Not "for update", which would also block foreign key checks: another feed's inserts of status updates.
-        for no key update of t`,
-    [keys.map((key) => key.clientId), keys.map((key) => key.transactionId)],
-    'lock-transactions',
-  );
-  return rows.map(toTransaction);
-}
 
 /**
  * Transactions in PROCESS that were expected to be final by `now` and are not marked overdue yet, the earliest first.
@@ -148,6 +131,8 @@ const COLUMNS = [
   'inserted_by',
 ] as const;
 
+const COPY_SQL = `copy tiba.transactions_in_process (${COLUMNS.join(', ')}) from stdin`;
+
 /** The status updates that a transaction itself names. */
 export interface AppliedUpdateIds {
   /** In decimal digits, as is the other. null: `tiba.other_status_updates` has it, or there was none. */
@@ -155,130 +140,183 @@ export interface AppliedUpdateIds {
   readonly advancedBy: string | null;
 }
 
-/** By `keyOf` client and transaction. */
-type UpdateIds = ReadonlyMap<string, AppliedUpdateIds>;
+/** A transaction as it is to be stored. */
+export interface TransactionToStore extends AppliedUpdateIds {
+  readonly transaction: Transaction;
+}
+
+/** SQLSTATE unique_violation. */
+const DUPLICATE = '23505';
 
 /**
- * Inserts new transactions. Returns false when another database transaction has inserted one of them meanwhile, or one
- * with the same reference ID. The decision is out of date then: roll back, and decide again.
+ * Inserts new transactions. Returns false when one of them is stored already, or one with the same reference ID. The
+ * decision is out of date then, and PostgreSQL may have ended the database transaction: roll back, and decide again.
  *
  * PostgreSQL's unique keys hold within each of the two tables. What keeps a transaction, or a reference ID, from being
  * in both: each is inserted into transactions_in_process first, where its key waits for any other database transaction
  * that inserts it or moves it away. What was moved away is committed then, so the look at transactions_final finds it.
  */
-export async function insertTransactions(
-  query: Query,
-  transactions: readonly Transaction[],
-  updateIds: UpdateIds,
-): Promise<boolean> {
-  if (transactions.length === 0) return true;
-  const { rowCount } = await query(
-    // A distributed PostgreSQL counts what it inserted only when it returns it.
-    `insert into tiba.transactions_in_process (${COLUMNS.join(', ')})
-     select client_id, transaction_id, reference_id, status, amount::numeric, fee::numeric, currency, bank_code,
-            bank_name, account_number, account_name, coalesce(description, ''), created_at::timestamptz, version::int,
-            nullif(rail, ''), nullif(rail_reference, ''), nullif(source_account_number, ''), nullif(service_code, ''),
-            nullif(external_id, ''), nullif(bank_reference, ''), expected_by::timestamptz, rendered,
-            nullif(inserted_by, '')::bigint
-       from ${tableFromParameters(COLUMNS)}
-      order by transaction_id, client_id
-     on conflict do nothing ${query.distributed === true ? 'returning transaction_id' : ''}`,
-    toColumnParameters(
-      COLUMNS,
-      transactions.map((transaction) => toRow({ ...transaction, status: 'PROCESS', processedAt: null }, updateIds)),
-    ),
-    'insert-transactions',
-  );
-  if (rowCount !== transactions.length || (await existFinal(query, transactions))) return false;
-  await updateTransactions(
-    query,
-    transactions.filter(({ status }) => isFinal(status)),
-    updateIds,
-  );
+export async function insertTransactions(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {
+  if (toStore.length === 0) return true;
+  if (query.distributed === true) {
+    if (!(await insertTransactionsOf(query, COLUMNS, toStore.map(newValues)))) return false;
+  } else if (!(await copyTransactions(query, toStore))) return false;
+  if (await existFinal(query, toStore)) return false;
+  const final = toStore.filter(({ transaction }) => isFinal(transaction.status));
+  // Only one that is restored from the archive was overdue before it was inserted.
+  const wasOverdue = final.some(({ transaction }) => transaction.overdueSince !== null);
+  await (wasOverdue ? updateTransactions(query, final) : endTransactions(query, final));
   return true;
 }
 
+async function copyTransactions(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {
+  // In key order, so that two feeds with the same transactions cannot deadlock, as with locks.
+  const inKeyOrder = isInKeyOrder(toStore) ? toStore : toStore.toSorted(byKey);
+  try {
+    await query.copy(COPY_SQL, inKeyOrder.map((each) => copyRow(newValues(each))).join(''));
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === DUPLICATE) return false;
+    throw error;
+  }
+}
+
+function byKey({ transaction: one }: TransactionToStore, { transaction: other }: TransactionToStore): number {
+  if (one.transactionId !== other.transactionId) return one.transactionId < other.transactionId ? -1 : 1;
+  return one.clientId < other.clientId ? -1 : 1;
+}
+
+const isInKeyOrder = (toStore: readonly TransactionToStore[]): boolean =>
+  toStore.every((each, index) => {
+    const next = toStore[index + 1];
+    return next === undefined || byKey(each, next) < 0;
+  });
+
+/** A row of transactions_in_process; one that is final already becomes so in a second step. */
+function newValues({ transaction, insertedBy }: TransactionToStore): (string | null)[] {
+  return [
+    transaction.clientId,
+    transaction.transactionId,
+    transaction.referenceId,
+    'PROCESS',
+    transaction.amount,
+    transaction.fee,
+    transaction.currency,
+    transaction.bankCode,
+    transaction.bankName,
+    transaction.accountNumber,
+    transaction.accountName,
+    transaction.description,
+    transaction.createdAt,
+    String(transaction.version),
+    transaction.rail,
+    transaction.railReference,
+    transaction.sourceAccountNumber,
+    transaction.serviceCode,
+    transaction.externalId,
+    transaction.bankReference,
+    transaction.expectedBy,
+    isFinal(transaction.status) ? renderedColumn({ ...transaction, processedAt: null }) : renderedColumn(transaction),
+    insertedBy,
+  ];
+}
+
 /** Whether a final transaction has one of these transaction IDs or reference IDs. */
-async function existFinal(query: Query, transactions: readonly Transaction[]): Promise<boolean> {
-  // With `exists`, PostgreSQL may choose to read all final transactions instead of looking these up.
+async function existFinal(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {
+  // As joins: with `exists`, PostgreSQL may choose to read all final transactions instead of looking these up.
   const { rowCount } = await query(
-    `select from unnest($1::text[], $2::text[], $3::text[]) as k (client_id, transaction_id, reference_id)
-      where coalesce(
-        (select true from tiba.transactions_final t
-          where t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C"
-                ${ofClient('t')} limit 1),
-        (select true from tiba.transactions_final t
-          where t.client_id = k.client_id collate "C" and t.reference_id = k.reference_id collate "C"
-                ${ofClient('t')} limit 1))
-      limit 1`,
+    `select from unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
+       join tiba.transactions_final t
+         on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C" ${ofClient('t')}
+     union all
+     select from unnest($1::text[], $3::text[]) as k (client_id, reference_id)
+       join tiba.transactions_final t
+         on t.client_id = k.client_id collate "C" and t.reference_id = k.reference_id collate "C" ${ofClient('t')}`,
     [
-      transactions.map(({ clientId }) => clientId),
-      transactions.map(({ transactionId }) => transactionId),
-      transactions.map(({ referenceId }) => referenceId),
+      toStore.map(({ transaction }) => transaction.clientId),
+      toStore.map(({ transaction }) => transaction.transactionId),
+      toStore.map(({ transaction }) => transaction.referenceId),
     ],
     'exist-final-transactions',
   );
   return rowCount !== 0;
 }
 
-const CHANGING_COLUMNS = [
+/** Of a transaction that becomes final. */
+const END_COLUMNS = [
   'client_id',
   'transaction_id',
   'status',
   'processed_at',
   'failure_reason',
   'version',
+  'reversed_at',
+  'rendered',
+  'advanced_by',
+] as const;
+
+/** What else an update may change. */
+const OTHER_COLUMNS = [
   'rail',
   'rail_reference',
-  'reversed_at',
   'source_account_number',
   'service_code',
   'external_id',
   'bank_reference',
   'overdue_since',
-  'rendered',
-  'advanced_by',
 ] as const;
+
+const END_SQL = `
+update tiba.transactions t
+   set status = input.status, processed_at = input.processed_at::timestamptz,
+       failure_reason = nullif(input.failure_reason, ''), version = input.version::int,
+       reversed_at = nullif(input.reversed_at, '')::timestamptz, rendered = input.rendered,
+       advanced_by = nullif(input.advanced_by, '')::bigint
+  from ${tableFromParameters(END_COLUMNS)}
+ where t.client_id = input.client_id collate "C" and t.transaction_id = input.transaction_id collate "C"
+   -- The last of several guards: a final status never changes.
+   and t.status = 'PROCESS'`;
+
+const CHANGING_COLUMNS = [...END_COLUMNS, ...OTHER_COLUMNS] as const;
+
+// A distributed PostgreSQL converts no text to a time inside an update.
+const UPDATE_SQL = `
+with changed as materialized (
+  select client_id collate "C" as client_id, transaction_id collate "C" as transaction_id, status,
+         nullif(processed_at, '')::timestamptz as processed_at, nullif(failure_reason, '') as failure_reason,
+         version::int as version, nullif(rail, '') as rail, nullif(rail_reference, '') as rail_reference,
+         nullif(reversed_at, '')::timestamptz as reversed_at,
+         nullif(source_account_number, '') as source_account_number, nullif(service_code, '') as service_code,
+         nullif(external_id, '') as external_id, nullif(bank_reference, '') as bank_reference,
+         nullif(overdue_since, '')::timestamptz as overdue_since, rendered,
+         nullif(advanced_by, '')::bigint as advanced_by
+    from ${tableFromParameters(CHANGING_COLUMNS)}
+)
+update tiba.transactions t
+   set status = c.status, processed_at = c.processed_at, failure_reason = c.failure_reason, version = c.version,
+       rail = c.rail, rail_reference = c.rail_reference, reversed_at = c.reversed_at,
+       source_account_number = c.source_account_number, service_code = c.service_code,
+       external_id = c.external_id, bank_reference = c.bank_reference, overdue_since = c.overdue_since,
+       rendered = c.rendered, advanced_by = coalesce(c.advanced_by, t.advanced_by)
+  from changed c
+ where t.client_id = c.client_id and t.transaction_id = c.transaction_id ${ofClient('t')}
+   -- As above.
+   and (t.status = 'PROCESS' or t.status = c.status)`;
 
 /**
  * Writes the changed columns of transactions that `lockTransactions` has locked. PostgreSQL moves those that become
  * final into the table of final transactions.
  */
-export async function updateTransactions(
-  query: Query,
-  transactions: readonly Transaction[],
-  updateIds: UpdateIds,
-): Promise<void> {
-  if (transactions.length === 0) return;
-  await query(
-    // A distributed PostgreSQL converts no text to a time inside an update.
-    `with changed as materialized (
-       select client_id collate "C" as client_id, transaction_id collate "C" as transaction_id, status,
-              nullif(processed_at, '')::timestamptz as processed_at, nullif(failure_reason, '') as failure_reason,
-              version::int as version, nullif(rail, '') as rail, nullif(rail_reference, '') as rail_reference,
-              nullif(reversed_at, '')::timestamptz as reversed_at,
-              nullif(source_account_number, '') as source_account_number, nullif(service_code, '') as service_code,
-              nullif(external_id, '') as external_id, nullif(bank_reference, '') as bank_reference,
-              nullif(overdue_since, '')::timestamptz as overdue_since, rendered,
-              nullif(advanced_by, '')::bigint as advanced_by
-         from ${tableFromParameters(CHANGING_COLUMNS)}
-     )
-     update tiba.transactions t
-        set status = c.status, processed_at = c.processed_at, failure_reason = c.failure_reason, version = c.version,
-            rail = c.rail, rail_reference = c.rail_reference, reversed_at = c.reversed_at,
-            source_account_number = c.source_account_number, service_code = c.service_code,
-            external_id = c.external_id, bank_reference = c.bank_reference, overdue_since = c.overdue_since,
-            rendered = c.rendered, advanced_by = coalesce(c.advanced_by, t.advanced_by)
-       from changed c
-      where t.client_id = c.client_id and t.transaction_id = c.transaction_id ${ofClient('t')}
-        -- The last of several guards: a final status never changes.
-        and (t.status = 'PROCESS' or t.status = c.status)`,
-    toColumnParameters(
-      CHANGING_COLUMNS,
-      transactions.map((transaction) => toRow(transaction, updateIds)),
-    ),
-    'update-transactions',
-  );
+export async function updateTransactions(query: Query, toStore: readonly TransactionToStore[]): Promise<void> {
+  if (toStore.length === 0) return;
+  await query(UPDATE_SQL, toColumnParameters(CHANGING_COLUMNS, toStore.map(toChangingRow)), 'update-transactions');
+}
+
+/** The same for transactions that become final and change in nothing else, as nearly all do. */
+export async function endTransactions(query: Query, toStore: readonly TransactionToStore[]): Promise<void> {
+  if (toStore.length === 0) return;
+  if (query.distributed === true) return updateTransactions(query, toStore);
+  await query(END_SQL, toColumnParameters(END_COLUMNS, toStore.map(toEndRow)), 'end-transactions');
 }
 
 export const toTransaction = (row: TransactionRow): Transaction => ({
@@ -309,38 +347,27 @@ export const toTransaction = (row: TransactionRow): Transaction => ({
   overdueSince: row.overdue_since?.toISOString() ?? null,
 });
 
-type Column = (typeof COLUMNS)[number] | (typeof CHANGING_COLUMNS)[number];
+type TextRow<Column extends string> = Record<Column, string | null>;
 
-function toRow(transaction: Transaction, updateIds: UpdateIds): Record<Column, string | null> {
-  const ids = updateIds.get(keyOf(transaction.clientId, transaction.transactionId));
-  return {
-    client_id: transaction.clientId,
-    transaction_id: transaction.transactionId,
-    reference_id: transaction.referenceId,
-    status: transaction.status,
-    amount: transaction.amount,
-    fee: transaction.fee,
-    currency: transaction.currency,
-    bank_code: transaction.bankCode,
-    bank_name: transaction.bankName,
-    account_number: transaction.accountNumber,
-    account_name: transaction.accountName,
-    description: transaction.description,
-    created_at: transaction.createdAt,
-    processed_at: transaction.processedAt,
-    failure_reason: transaction.failureReason,
-    version: String(transaction.version),
-    rail: transaction.rail,
-    rail_reference: transaction.railReference,
-    reversed_at: transaction.reversedAt,
-    source_account_number: transaction.sourceAccountNumber,
-    service_code: transaction.serviceCode,
-    external_id: transaction.externalId,
-    bank_reference: transaction.bankReference,
-    expected_by: transaction.expectedBy,
-    overdue_since: transaction.overdueSince,
-    rendered: renderedColumn(transaction),
-    inserted_by: ids?.insertedBy ?? null,
-    advanced_by: ids?.advancedBy ?? null,
-  };
-}
+const toEndRow = ({ transaction, advancedBy }: TransactionToStore): TextRow<(typeof END_COLUMNS)[number]> => ({
+  client_id: transaction.clientId,
+  transaction_id: transaction.transactionId,
+  status: transaction.status,
+  processed_at: transaction.processedAt,
+  failure_reason: transaction.failureReason,
+  version: String(transaction.version),
+  reversed_at: transaction.reversedAt,
+  rendered: renderedColumn(transaction),
+  advanced_by: advancedBy,
+});
+
+const toChangingRow = (toStore: TransactionToStore): TextRow<(typeof CHANGING_COLUMNS)[number]> => ({
+  ...toEndRow(toStore),
+  rail: toStore.transaction.rail,
+  rail_reference: toStore.transaction.railReference,
+  source_account_number: toStore.transaction.sourceAccountNumber,
+  service_code: toStore.transaction.serviceCode,
+  external_id: toStore.transaction.externalId,
+  bank_reference: toStore.transaction.bankReference,
+  overdue_since: toStore.transaction.overdueSince,
+});

@@ -1,10 +1,11 @@
-import { applyUpdate, type UpdateContext, type UpdateResult } from '../domain/apply-update.ts';
+import { applyUpdate, missingFields, type UpdateContext, type UpdateResult } from '../domain/apply-update.ts';
 import type { EventKind } from '../domain/event.ts';
 import { keyOf } from '../domain/identifiers.ts';
 import type { StatusUpdate, Transaction } from '../domain/transaction.ts';
 import type { Query } from '../postgres/database.ts';
 import type { StatusUpdateRecord } from '../postgres/status-updates.ts';
-import { findTransactionsByReference, lockTransactions } from '../postgres/transactions.ts';
+import { lockTransactions } from '../postgres/transaction-locks.ts';
+import { findTransactionsByReference, type TransactionKey } from '../postgres/transactions.ts';
 import { eraseReceived } from './erased-updates.ts';
 
 /** A status update with its position in the input, its original text and its source. */
@@ -34,7 +35,7 @@ export interface UpdatePlan {
   readonly inserted: Change[];
   readonly changed: Change[];
   /** Transactions with a change that the client never sees. */
-  readonly annotated: Transaction[];
+  readonly annotated: Change[];
   readonly statusUpdates: StatusUpdateRecord[];
 }
 
@@ -43,14 +44,34 @@ export interface Change {
   readonly transaction: Transaction;
   /** In order; several if one batch holds several updates of the transaction. */
   readonly events: readonly EventKind[];
+  /** The updates that created it and that made it final, as positions in `statusUpdates`; null for none. */
+  readonly insertedBy: number | null;
+  readonly advancedBy: number | null;
 }
 
 export interface DecisionContext extends UpdateContext {
+  /**
+   * Whether a transaction whose update may be its first one is taken for a new one, without a look. Nearly always it
+   * is, and the unique keys find out where it is not.
+   */
+  readonly assumesNew: boolean;
   /**
    * Whether to look for stored transactions that hold the reference IDs of new ones. They are so rare that a first
    * attempt leaves them to the unique keys.
    */
   readonly looksForHolders: boolean;
+}
+
+/** What is known of one transaction while a batch is decided. */
+interface Entry extends TransactionKey {
+  /** Whether it has to be looked up. */
+  isSought: boolean;
+  /** As it is stored; null for none. */
+  stored: Transaction | null;
+  known: Transaction | null;
+  readonly events: EventKind[];
+  insertedBy: number | null;
+  advancedBy: number | null;
 }
 
 /** Locks the transactions that the updates refer to and lets the state machine decide each update, in order. */
@@ -59,30 +80,25 @@ export async function decide(
   updates: readonly ReceivedUpdate[],
   context: DecisionContext,
 ): Promise<UpdatePlan> {
-  const stored = new Map<string, Transaction>();
-  const keys = new Map(updates.map(({ update }) => [keyOf(update.clientId, update.transactionId), update]));
-  for (const transaction of await lockTransactions(query, [...keys.values()])) {
-    stored.set(keyOf(transaction.clientId, transaction.transactionId), transaction);
-  }
-  const holders = context.looksForHolders
-    ? await findHoldersOfNewReferences(query, updates, stored)
-    : new Map<string, string>();
-
-  const known = new Map(stored);
-  const events = new Map<string, EventKind[]>();
+  const entries = new Map<string, Entry>();
+  const own = updates.map(({ update }) => entryOf(entries, update, context));
+  await readStored(query, entries);
+  const holders = context.looksForHolders ? await findHoldersOfNewReferences(query, updates, own) : null;
   const applied: AppliedUpdate[] = [];
   const statusUpdates: StatusUpdateRecord[] = [];
-  for (const received of updates) {
+  for (const [index, received] of updates.entries()) {
+    const entry = own[index];
+    if (entry === undefined) continue;
     const { clientId, transactionId } = received.update;
-    const key = keyOf(clientId, transactionId);
-    const before = known.get(key) ?? null;
+    const before = entry.known;
     const { line, raw, update, source } = before === null ? received : eraseReceived(before, received);
     const result = applyUpdate(before, update, context);
     let { outcome } = result;
     let reason = 'reason' in result ? result.reason : (result.difference ?? null);
     let recordedId = transactionId;
 
-    if (result.outcome === 'inserted') {
+    // Without `holders`, the unique keys find out.
+    if (result.outcome === 'inserted' && holders !== null) {
       const reference = keyOf(clientId, result.transaction.referenceId);
       const holder = holders.get(reference);
       if (holder !== undefined && holder !== transactionId) {
@@ -94,8 +110,11 @@ export async function decide(
       }
     }
     if (outcome === result.outcome) {
-      if ('transaction' in result) known.set(key, result.transaction);
-      if ('events' in result) events.set(key, [...(events.get(key) ?? []), ...result.events]);
+      if ('transaction' in result) entry.known = result.transaction;
+      if ('events' in result) entry.events.push(...result.events);
+      // Where there is something to say, the update has a row of its own.
+      if (outcome === 'inserted' && reason === null) entry.insertedBy = statusUpdates.length;
+      if (outcome === 'advanced' && reason === null) entry.advancedBy = statusUpdates.length;
     }
     applied.push({ line, transactionId, outcome, reason });
     // A rejected update creates no transaction, so there is none to record it with.
@@ -103,22 +122,44 @@ export async function decide(
       statusUpdates.push({ clientId, transactionId: recordedId, source, raw, outcome, reason });
     }
   }
-  return { applied, ...changesBetween(stored, known, events), statusUpdates };
+  return { applied, ...changesOf(entries.values()), statusUpdates };
 }
 
-function changesBetween(
-  stored: ReadonlyMap<string, Transaction>,
-  known: ReadonlyMap<string, Transaction>,
-  events: ReadonlyMap<string, readonly EventKind[]>,
-): Pick<UpdatePlan, 'inserted' | 'changed' | 'annotated'> {
+function entryOf(entries: Map<string, Entry>, update: StatusUpdate, { assumesNew }: DecisionContext): Entry {
+  const { clientId, transactionId } = update;
+  const isSought = !assumesNew || !mayBeFirst(update);
+  const key = keyOf(clientId, transactionId);
+  const known = entries.get(key);
+  if (known !== undefined) {
+    known.isSought ||= isSought;
+    return known;
+  }
+  const rest = { stored: null, known: null, events: [], insertedBy: null, advancedBy: null };
+  const entry = { clientId, transactionId, isSought, ...rest };
+  entries.set(key, entry);
+  return entry;
+}
+
+async function readStored(query: Query, entries: ReadonlyMap<string, Entry>): Promise<void> {
+  const sought = Array.from(entries.values()).filter(({ isSought }) => isSought);
+  if (sought.length === 0) return;
+  for (const transaction of await lockTransactions(query, sought)) {
+    const entry = entries.get(keyOf(transaction.clientId, transaction.transactionId));
+    if (entry !== undefined) entry.stored = entry.known = transaction;
+  }
+}
+
+/** An update that ends a transaction seldom is its first one. */
+const mayBeFirst = (update: StatusUpdate): boolean => update.status === 'PROCESS' && missingFields(update).length === 0;
+
+function changesOf(entries: Iterable<Entry>): Pick<UpdatePlan, 'inserted' | 'changed' | 'annotated'> {
   const changes: Pick<UpdatePlan, 'inserted' | 'changed' | 'annotated'> = { inserted: [], changed: [], annotated: [] };
-  for (const [key, transaction] of known) {
-    const before = stored.get(key) ?? null;
-    if (before === transaction) continue;
-    const change = { before, transaction, events: events.get(key) ?? [] };
+  for (const { stored: before, known: transaction, events, insertedBy, advancedBy } of entries) {
+    if (transaction === null || before === transaction) continue;
+    const change = { before, transaction, events, insertedBy, advancedBy };
     if (before === null) changes.inserted.push(change);
-    else if (change.events.length > 0) changes.changed.push(change);
-    else changes.annotated.push(transaction);
+    else if (events.length > 0) changes.changed.push(change);
+    else changes.annotated.push(change);
   }
   return changes;
 }
@@ -127,10 +168,10 @@ function changesBetween(
 async function findHoldersOfNewReferences(
   query: Query,
   updates: readonly ReceivedUpdate[],
-  stored: ReadonlyMap<string, Transaction>,
+  entries: readonly Entry[],
 ): Promise<Map<string, string>> {
-  const newReferences = updates.flatMap(({ update: { clientId, transactionId, referenceId } }) =>
-    referenceId === undefined || stored.has(keyOf(clientId, transactionId)) ? [] : [{ clientId, referenceId }],
+  const newReferences = updates.flatMap(({ update: { clientId, referenceId } }, index) =>
+    referenceId === undefined || entries[index]?.stored !== null ? [] : [{ clientId, referenceId }],
   );
   if (newReferences.length === 0) return new Map();
   const holders = await findTransactionsByReference(query, newReferences);

@@ -2,9 +2,14 @@ import { isFinal, type Transaction, transactionJson } from '../domain/transactio
 import type { Query } from '../postgres/database.ts';
 import { insertEvents, keepEventData, type NewEvent } from '../postgres/events.ts';
 import { beginStatusInquiries, endStatusInquiries } from '../postgres/status-inquiries.ts';
-import { appliedUpdateIds, insertOtherStatusUpdates, insertStatusMessages } from '../postgres/status-updates.ts';
+import { insertOtherStatusUpdates, insertStatusMessages } from '../postgres/status-updates.ts';
 import { notifyTransactionChanges } from '../postgres/transaction-changes.ts';
-import { insertTransactions, updateTransactions } from '../postgres/transactions.ts';
+import {
+  endTransactions,
+  insertTransactions,
+  type TransactionToStore,
+  updateTransactions,
+} from '../postgres/transactions.ts';
 import type { Change, UpdatePlan } from './decide.ts';
 
 interface Times {
@@ -22,15 +27,21 @@ interface Times {
 export async function persist(query: Query, plan: UpdatePlan, { now, firstInquiryMs }: Times): Promise<boolean> {
   const { inserted, changed, annotated, statusUpdates } = plan;
   const ids = await insertStatusMessages(query, statusUpdates);
-  const appliedIds = appliedUpdateIds(statusUpdates, ids);
-  if (!(await insertTransactions(query, inserted.map(toTransaction), appliedIds))) return false;
+  const toStore = ({ transaction, insertedBy, advancedBy }: Change): TransactionToStore => ({
+    transaction,
+    insertedBy: insertedBy === null ? null : String(ids[insertedBy]),
+    advancedBy: advancedBy === null ? null : String(ids[advancedBy]),
+  });
+  if (!(await insertTransactions(query, inserted.map(toStore)))) return false;
   await keepEventData(query, changed.filter(replacesEventData).map(toTransaction));
-  await updateTransactions(query, [...changed.map(toTransaction), ...annotated], appliedIds);
+  const { ended = [], other = [] } = Object.groupBy(changed, (change) => (onlyEnds(change) ? 'ended' : 'other'));
+  await endTransactions(query, ended.map(toStore));
+  await updateTransactions(query, [...other, ...annotated].map(toStore));
   await insertOtherStatusUpdates(query, statusUpdates, ids);
 
-  const inquirable = [...inserted.map(toTransaction), ...annotated].filter(
-    ({ status, rail }) => rail !== null && !isFinal(status),
-  );
+  const inquirable = [...inserted, ...annotated]
+    .map(toTransaction)
+    .filter(({ status, rail }) => rail !== null && !isFinal(status));
   await beginStatusInquiries(query, inquirable, firstInquiryMs);
   const completed = changed.filter(({ before, transaction }) => before?.rail !== null && isFinal(transaction.status));
   await endStatusInquiries(query, completed.map(toTransaction));
@@ -43,6 +54,23 @@ export async function persist(query: Query, plan: UpdatePlan, { now, firstInquir
   );
   return true;
 }
+
+/** Fields that an update may add to a transaction, or the clock. */
+const ADDED_FIELDS = [
+  'rail',
+  'railReference',
+  'sourceAccountNumber',
+  'serviceCode',
+  'externalId',
+  'bankReference',
+  'overdueSince',
+] as const satisfies readonly (keyof Transaction)[];
+
+/** Whether nothing changes but what `endTransactions` writes. */
+const onlyEnds = ({ before, transaction }: Change): boolean =>
+  before?.status === 'PROCESS' &&
+  isFinal(transaction.status) &&
+  ADDED_FIELDS.every((field) => before[field] === transaction[field]);
 
 /** Earlier events show the transaction as it was before. A transaction without events needs no look at them. */
 const replacesEventData = ({ before, transaction }: Change): boolean =>

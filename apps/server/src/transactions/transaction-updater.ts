@@ -4,12 +4,8 @@ import type { Transaction } from '../domain/transaction.ts';
 import { createBatcher } from '../lib/batcher.ts';
 import { type Database, DatabaseContended, DatabaseUnavailable, type Query } from '../postgres/database.ts';
 import { byClient } from '../postgres/one-client.ts';
-import {
-  findNewlyOverdue,
-  findNewlyOverdueOverClients,
-  lockTransactions,
-  type TransactionKey,
-} from '../postgres/transactions.ts';
+import { lockTransactions } from '../postgres/transaction-locks.ts';
+import { findNewlyOverdue, findNewlyOverdueOverClients, type TransactionKey } from '../postgres/transactions.ts';
 import { type AppliedUpdate, decide, type ReceivedUpdate, type UpdatePlan } from './decide.ts';
 import { persist } from './persist.ts';
 
@@ -58,17 +54,23 @@ export function createTransactionUpdater({
     }
   }
 
-  const applyTogether = (own: Database, updates: readonly ReceivedUpdate[], now: Date): Promise<AppliedUpdate[]> =>
-    retryWhileContended(own, async (query, attempt) => {
+  const guess = createGuess();
+  const applyTogether = (own: Database, updates: readonly ReceivedUpdate[], now: Date): Promise<AppliedUpdate[]> => {
+    const assumesNew = guess.next();
+    return retryWhileContended(own, async (query, attempt) => {
+      if (assumesNew && attempt === 2) guess.wasWrong();
       const plan = await decide(query, updates, {
         now: now.toISOString(),
         versionFloor: versionFloor(),
         expectedMs,
+        assumesNew: assumesNew && attempt === 1,
         looksForHolders: attempt > 1,
       });
       await persistPlan(query, plan, now);
+      if (assumesNew && attempt === 1 && plan.inserted.length > 0) guess.wasRight();
       return plan.applied;
     });
+  };
 
   /** A distributed database applies the updates of each client in a database transaction of its own, on one node. */
   async function apply(updates: readonly ReceivedUpdate[], now = new Date(readTime())): Promise<AppliedUpdate[]> {
@@ -126,6 +128,33 @@ async function retryWhileContended<T>(
   }
 }
 
+/** Batches that look first: after one that did not and was wrong, and after many of those. */
+const CAUTIOUS_BATCHES_MIN = 8;
+const CAUTIOUS_BATCHES_MAX = 256;
+
+/**
+ * Whether the next batch takes its transactions for new ones without a look. A batch that is wrong about it is applied
+ * twice, so a core that repeats its feed, or sends every update twice, soon has nearly all of its batches look first.
+ */
+function createGuess(): { next(): boolean; wasRight(): void; wasWrong(): void } {
+  let cautious = 0;
+  let cautiousNext = CAUTIOUS_BATCHES_MIN;
+  return {
+    next() {
+      if (cautious === 0) return true;
+      cautious -= 1;
+      return false;
+    },
+    wasRight() {
+      cautiousNext = CAUTIOUS_BATCHES_MIN;
+    },
+    wasWrong() {
+      cautious = cautiousNext;
+      cautiousNext = Math.min(cautiousNext * 2, CAUTIOUS_BATCHES_MAX);
+    },
+  };
+}
+
 type Apply = (updates: readonly ReceivedUpdate[]) => Promise<AppliedUpdate[]>;
 
 /** In updates. */
@@ -164,7 +193,7 @@ function overduePlan(known: readonly Transaction[], context: Parameters<typeof m
     const result = markOverdue(before, context);
     if (result.outcome !== 'overdue') continue;
     const { transaction, events } = result;
-    plan.changed.push({ before, transaction, events });
+    plan.changed.push({ before, transaction, events, insertedBy: null, advancedBy: null });
     const { clientId, transactionId, expectedBy } = before;
     const raw = JSON.stringify({ expected_by: expectedBy });
     plan.statusUpdates.push({ clientId, transactionId, source: CLOCK_SOURCE, raw, outcome: 'overdue', reason: null });

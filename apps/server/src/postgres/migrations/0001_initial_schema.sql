@@ -430,7 +430,7 @@ create table tiba.callback_outbox (
   client_id text collate "C" not null,
   endpoint_id text collate "C" not null,
   sequence bigint not null,
-  next_attempt_at timestamptz not null,
+  next_attempt_at timestamptz not null default now(),
   -- End of the claim's lease: until then no other process sends it. No index has this column, so that a claim changes
   -- no index.
   claimed_until timestamptz,
