@@ -7,11 +7,16 @@ import type { Answer, TestService } from '../support/service.ts';
 export async function post(
   service: TestService,
   body: string | Buffer,
-  { type = 'application/x-ndjson', token = service.core.token }: { type?: string | null; token?: string | null } = {},
+  {
+    type = 'application/x-ndjson',
+    token = service.core.token,
+    headers = {},
+  }: { type?: string | null; token?: string | null; headers?: Readonly<Record<string, string>> } = {},
 ): Promise<Answer> {
   const response = await fetch(`${service.operatorUrl}/feed/v1/transactions`, {
     method: 'POST',
     headers: {
+      ...headers,
       ...(type === null ? {} : { 'content-type': type }),
       ...(token === null ? {} : { authorization: `Bearer ${token}` }),
     },

@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import { createInterface } from 'node:readline';
 import { after, before, suite, test } from 'node:test';
+import zlib from 'node:zlib';
+import { whileDatabaseRefuses } from '../support/database-outage.ts';
 import { send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { createIds, only, post, reportOf } from './harness.ts';
 
@@ -155,6 +160,135 @@ suite('NDJSON', () => {
     for (const type of ['application/x-ndjson; charset=utf-8', 'Application/X-NDJSON']) {
       assert.deepEqual(reportOf(await post(service, newLine(), { type })), only({ inserted: 1 }));
     }
+  });
+});
+
+suite('compressed bodies', () => {
+  const encoded = (encoding: string, type = 'application/x-ndjson') => ({
+    type,
+    headers: { 'content-encoding': encoding },
+  });
+  const ENCODERS = { gzip: zlib.gzipSync, zstd: zlib.zstdCompressSync, ZSTD: zlib.zstdCompressSync } as const;
+
+  test('gzip and zstd, of NDJSON and of JSON', async () => {
+    for (const [encoding, compress] of Object.entries(ENCODERS)) {
+      const lines = Array.from({ length: 1_200 }, newLine).join('\n');
+      assert.deepEqual(reportOf(await post(service, compress(lines), encoded(encoding))), only({ inserted: 1_200 }));
+      const json = compress(`[${newLine()},${newLine()}]`);
+      const answer = await post(service, json, encoded(encoding, 'application/json'));
+      assert.deepEqual(reportOf(answer), only({ inserted: 2 }));
+    }
+    assert.deepEqual(reportOf(await post(service, newLine(), encoded('identity'))), only({ inserted: 1 }));
+  });
+
+  test('another encoding, or two: 415, with those that are read', async () => {
+    for (const encoding of ['br', 'deflate', 'gzip, zstd', 'constructor', 'x']) {
+      const answer = await post(service, newLine(), encoded(encoding));
+      assert.deepEqual([answer.status, answer.json.error_code], [415, 'UNSUPPORTED_MEDIA_TYPE'], encoding);
+      assert.equal(answer.headers.get('accept-encoding'), 'zstd, gzip');
+    }
+  });
+
+  test('a body that is not what Content-Encoding says, or is cut off: 400, and the lines before it count', async () => {
+    for (const [encoding, compress] of Object.entries(ENCODERS)) {
+      const whole = compress(Array.from({ length: 3_000 }, newLine).join('\n'));
+      for (const body of [newLine(), whole.subarray(0, -3), whole.subarray(0, whole.length / 2)]) {
+        for (const type of ['application/x-ndjson', 'application/json']) {
+          const answer = await post(service, body, encoded(encoding, type));
+          assert.deepEqual([answer.status, answer.json.error_code], [400, 'INVALID_FORMAT'], `${encoding} ${type}`);
+          assert.match(answer.json.message, /compress it again/);
+        }
+      }
+    }
+  });
+
+  test('a body that expands to hundreds of times its size: 413, and it costs no memory', async () => {
+    const bytes = Buffer.alloc(64 * 1024 * 1024);
+    const before = process.memoryUsage().arrayBuffers;
+    for (const [encoding, compress] of Object.entries(ENCODERS)) {
+      const bomb = compress(bytes);
+      for (const type of ['application/x-ndjson', 'application/json']) {
+        const answer = await post(service, bomb, encoded(encoding, type));
+        assert.deepEqual([answer.status, answer.json.error_code], [413, 'PAYLOAD_TOO_LARGE'], `${encoding} ${type}`);
+      }
+    }
+    assert.ok(process.memoryUsage().arrayBuffers - before < 32 * 1024 * 1024);
+    assert.deepEqual(reportOf(await post(service, newLine())), only({ inserted: 1 }));
+  });
+
+  test('a zstd frame whose window needs more memory than RFC 9659 allows: 400', async () => {
+    const params = { [zlib.constants.ZSTD_c_windowLog]: 27 };
+    const body = zlib.zstdCompressSync(Buffer.alloc(20 * 1024 * 1024, newLine()), { params });
+    const answer = await post(service, body, encoded('zstd'));
+    assert.deepEqual([answer.status, answer.json.error_code], [400, 'INVALID_FORMAT']);
+    assert.match(answer.json.message, /window of more than 8 MiB/);
+  });
+});
+
+suite('Accept: application/x-ndjson', () => {
+  const accept = { accept: 'application/x-ndjson' };
+
+  test('a short feed has the same answer, as one line', async () => {
+    const answer = await post(service, `${newLine()}\n{`, { headers: accept });
+    assert.equal(answer.headers.get('content-type'), 'application/x-ndjson; charset=utf-8');
+    assert.ok(answer.text.indexOf('\n') === answer.text.length - 1);
+    const { inserted, rejected } = reportOf(answer);
+    assert.deepEqual([inserted, rejected], [1, [{ line: 2, reason: 'not valid JSON' }]]);
+  });
+
+  test('an error before the first line of progress has its HTTP status', async () => {
+    const answer = await post(service, 'x', { headers: { ...accept, 'content-encoding': 'gzip' } });
+    assert.deepEqual([answer.status, answer.json.error_code], [400, 'INVALID_FORMAT']);
+  });
+
+  /** A feed that stays open: it is answered while it is sent. */
+  async function openFeed(headers: Readonly<Record<string, string>> = {}) {
+    const request = http.request(`${service.operatorUrl}/feed/v1/transactions`, {
+      method: 'POST',
+      headers: {
+        ...accept,
+        ...headers,
+        authorization: `Bearer ${service.core.token}`,
+        'content-type': 'application/x-ndjson',
+      },
+    });
+    request.write(`${Array.from({ length: 1_000 }, newLine).join('\n')}\n{}\n`);
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+    const lines = createInterface({ input: response })[Symbol.asyncIterator]();
+    return { request, response, read: async () => JSON.parse((await lines.next()).value ?? 'null') };
+  }
+
+  test('a long feed tells how far it is, and what became of it in the last line', async () => {
+    const { request, response, read } = await openFeed();
+    assert.equal(response.statusCode, 200);
+    assert.deepEqual(await read(), {
+      lines_read: 1_001,
+      inserted: 1_000,
+      advanced: 0,
+      unchanged: 0,
+      conflicts: 0,
+      rejected: 1,
+    });
+    request.end(newLine());
+    let last = await read();
+    while (!('success' in last)) last = await read();
+    assert.deepEqual([last.success, last.data.inserted, last.data.rejected.length], [true, 1_001, 1]);
+    assert.equal(await read(), null);
+  });
+
+  test('an error after it is the last line, in the envelope', async () => {
+    const { request, response, read } = await openFeed({ 'content-encoding': 'identity' });
+    await read();
+    service.logged.length = 0;
+    await whileDatabaseRefuses(service.database, async () => {
+      request.end(newLine());
+      let last = await read();
+      while (!('success' in last)) last = await read();
+      assert.deepEqual([last.success, last.error_code], [false, 'SERVICE_UNAVAILABLE']);
+      assert.match(last.message, /stored so far: 1000 inserted/);
+    });
+    assert.equal(response.statusCode, 200);
+    assert.ok(service.logged.some(({ errorCode, answer }) => errorCode === 'SERVICE_UNAVAILABLE' && answer));
   });
 });
 

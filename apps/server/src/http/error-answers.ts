@@ -6,7 +6,7 @@ import type { AccessEntry } from '../observability/access-log.ts';
 import type { Log } from '../observability/log.ts';
 import { traceFields } from '../observability/tracing/tracing.ts';
 import { DatabaseUnavailable } from '../postgres/database.ts';
-import type { AnsweredRequest, ErrorForm } from './envelope.ts';
+import type { AnsweredRequest, ErrorAnswer, ErrorForm } from './envelope.ts';
 import { ApiError, type ErrorCode, unavailable } from './errors.ts';
 import { rawResponse } from './raw-response.ts';
 import { expectsContinue } from './request-checks.ts';
@@ -28,8 +28,15 @@ export function answerError(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  { form, log }: ErrorAnswering,
+  answering: ErrorAnswering,
 ): FastifyReply {
+  const { statusCode, headers, body } = errorAnswer(error, request, answering);
+  if (request.errorCode === 'PAYLOAD_TOO_LARGE') discardBody(request, reply);
+  return reply.code(statusCode).headers(headers).send(body);
+}
+
+/** The answer, for a response that has begun: its body is then the end of that. What `answerError` logs is logged. */
+export function errorAnswer(error: unknown, request: FastifyRequest, { form, log }: ErrorAnswering): ErrorAnswer {
   const apiError = wasCutOff(error) ? cutOff(request, error) : asApiError(error, request);
   request.errorCode = apiError.code;
   if (apiError.statusCode >= 500 && apiError.cause !== undefined) {
@@ -40,10 +47,9 @@ export function answerError(
       'answering a request failed; the client got an error response',
     );
   }
-  if (apiError.code === 'PAYLOAD_TOO_LARGE') discardBody(request, reply);
-  const { statusCode, headers, body, logFields } = form(apiError, request);
-  if (logFields !== undefined) request.logFields = { ...request.logFields, ...logFields };
-  return reply.code(statusCode).headers(headers).send(body);
+  const answer = form(apiError, request);
+  if (answer.logFields !== undefined) request.logFields = { ...request.logFields, ...answer.logFields };
+  return answer;
 }
 
 /** Of one body that is too large: more than a client sends by mistake. */

@@ -18,8 +18,8 @@ import { type ConnectionLimits, limitConnections } from './connections/connectio
 import { createPipelining } from './connections/pipelining.ts';
 import { disconnectSlowReaders } from './connections/unread-answers.ts';
 import { admitOrigins, answerPreflights } from './cross-origin.ts';
-import { type ErrorForm, operatorErrorForm, publicErrorForm } from './envelope.ts';
-import { answerError, answerMalformed, type ErrorAnswering, rejectTunnel } from './error-answers.ts';
+import { type ErrorAnswer, type ErrorForm, operatorErrorForm, publicErrorForm } from './envelope.ts';
+import { answerError, answerMalformed, type ErrorAnswering, errorAnswer, rejectTunnel } from './error-answers.ts';
 import { type ErrorCode, unavailable } from './errors.ts';
 import { addHeadRoute } from './head-route.ts';
 import type { LoadMonitor } from './load-monitor.ts';
@@ -55,6 +55,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Requests whose operation bounds the time in which the body arrives. Any other must arrive within 10 s. */
     readonly pacedRequests: WeakSet<http.IncomingMessage>;
+    /** The answer to an error of a request whose response has begun. It is logged like the others. */
+    readonly errorAnswer: (error: unknown, request: FastifyRequest) => ErrorAnswer;
   }
 }
 
@@ -163,6 +165,7 @@ export function createServer(options: ListenerOptions): FastifyInstance {
   app.decorateRequest('startedMs', 0);
   app.decorateRequest('route', 'none');
   app.decorate('pacedRequests', pacedRequests);
+  app.decorate('errorAnswer', (error, request) => errorAnswer(error, request, answering));
   if (app.server instanceof TlsServer) addHandshakes(app, app.server, options);
   limitConnections(
     app.server,

@@ -135,6 +135,13 @@ const FeedReportSchema = Type.Object(
   { title: 'FeedReport', additionalProperties: false },
 );
 
+/** The last line is the response in its envelope. */
+const PROGRESS_EXAMPLE =
+  '{"lines_read":51000,"inserted":50000,"advanced":0,"unchanged":0,"conflicts":0,"rejected":0}\n' +
+  '{"success":true,"message":"Feed applied","data":{"inserted":90000,"advanced":0,"unchanged":0,"conflicts":[],' +
+  '"rejected":[],"differences":[],"unlisted":0,"restored_at":null,"restored_to":null},' +
+  '"meta":{"timestamp":"2026-11-21T04:32:31.402Z"}}\n';
+
 export const feedSchema = {
   tags: ['Feed'],
   security: accessToken('feed:write'),
@@ -142,7 +149,9 @@ export const feedSchema = {
   summary: 'Send transactions and their status updates',
   description:
     'JSON: one status update or an array of them, at most 1 MiB. NDJSON: one on each line, without a limit; they are ' +
-    'applied while they arrive. Sending the same updates again changes nothing.',
+    'applied while they arrive. Either may be compressed (`Content-Encoding: zstd` or `gzip`). Sending the same ' +
+    'updates again changes nothing. With `Accept: application/x-ndjson` the response has a line of progress each ' +
+    'second, and this response as its last line.',
   body: {
     content: {
       'application/json': {
@@ -161,6 +170,7 @@ export const feedSchema = {
       FeedReportSchema,
       englishOnly('Feed applied, but not every line: see conflicts and rejected'),
       'What became of the updates.',
+      { alternatives: { 'application/x-ndjson': PROGRESS_EXAMPLE } },
     ),
     ...errorResponses(['INVALID_FORMAT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']),
   },

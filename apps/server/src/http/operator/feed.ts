@@ -1,13 +1,17 @@
-import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance } from 'fastify';
-import type { Feed, FeedReport } from '../../feed/feed.ts';
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Feed, FeedReport, FeedRun } from '../../feed/feed.ts';
 import { englishOnly } from '../../lib/bilingual-text.ts';
 import { DatabaseUnavailable } from '../../postgres/database.ts';
 import type { Restore } from '../../postgres/restores.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
-import { sendOperatorSuccess } from '../envelope.ts';
+import { sendOperatorSuccess, success } from '../envelope.ts';
 import { ApiError, unavailable } from '../errors.ts';
 import { requireBodyOf } from '../request-body.ts';
+import { preferredType } from '../request-headers.ts';
+import { decompressBody, requireEncoding } from './feed-encoding.ts';
+import { discardRest, readAtPace } from './feed-pace.ts';
+import { sendWithProgress } from './feed-progress.ts';
 import { feedSchema } from './feed-schema.ts';
 
 /** Parsing longer JSON would delay all other requests. NDJSON is read line by line and has no such limit. */
@@ -18,9 +22,6 @@ const RETRY_AFTER_MS = 2_000;
  * pace has no time limit.
  */
 const LINE_TIMEOUT_MS = 30_000;
-const NEWLINE = 0x0a;
-/** How long the rest of a feed that failed is read. */
-const DISCARD_TIMEOUT_MS = 60_000;
 
 const NDJSON = 'application/x-ndjson';
 
@@ -41,14 +42,32 @@ export function receiveFeed(
     done(null, payload);
   });
 
-  const onRequest = [authorize({ scope: 'feed:write' }), requireBodyOf('application/json', NDJSON)];
-  const options = { onRequest, bodyLimit: JSON_BYTES_MAX, schema: feedSchema };
+  const onRequest = [
+    authorize({ scope: 'feed:write', alternativeTypes: [NDJSON] }),
+    requireBodyOf('application/json', NDJSON),
+    requireEncoding,
+  ];
+  const options = { onRequest, preParsing: decompressBody, bodyLimit: JSON_BYTES_MAX, schema: feedSchema };
   app.post('/feed/v1/transactions', options, async (request, reply) => {
     const run = feed.open(callerOf(request).client.clientId, request.span);
+    const received = receive(request, run);
+    if (preferredType(request.headers.accept, [NDJSON]) === null) {
+      await received;
+      return sendOperatorSuccess(reply, messageFor(run.report), reportJson(run.report, latestRestore()));
+    }
+    const result = received.then(() =>
+      success('en', englishOnly(messageFor(run.report)), reportJson(run.report, latestRestore())),
+    );
+    return sendWithProgress(reply, run, { result, failed: (error) => app.errorAnswer(error, request).body });
+  });
+
+  async function receive(request: FastifyRequest, run: FeedRun): Promise<void> {
     try {
       if (request.headers['content-type']?.toLowerCase().startsWith(NDJSON) === true) {
         app.pacedRequests.add(request.raw);
-        await run.readNdjson(readAtPace(request.raw, lineTimeoutMs));
+        // An empty body is not parsed.
+        const body = request.body instanceof Readable ? request.body : request.raw;
+        await run.readNdjson(readAtPace(body, lineTimeoutMs));
       } else if (request.body === undefined) {
         throw new ApiError('INVALID_FORMAT', {
           message: englishOnly(`Invalid format: the body is empty; send JSON, or ${NDJSON} for many updates`),
@@ -58,58 +77,27 @@ export function receiveFeed(
       }
     } catch (error) {
       discardRest(request.raw);
-      if (error instanceof ApiError && error.code === 'REQUEST_TIMEOUT') {
-        const message = englishOnly(
-          `The feed completed no line for ${lineTimeoutMs / 1000} s (stored so far: ${counts(run.report)}): ` +
-            'send the whole feed again, nothing is applied twice',
-        );
-        // The core may still read, so it is answered. The connection closes with the answer, and ends the reading.
-        throw new ApiError(error.code, { message, headers: { connection: 'close' } });
-      }
-      if (!(error instanceof DatabaseUnavailable)) throw error;
-      throw unavailable(
-        englishOnly(
-          `the database cannot take the rest now (stored so far: ${counts(run.report)}). Send the whole feed again, ` +
-            'nothing is applied twice',
-        ),
-        RETRY_AFTER_MS,
-        error,
-      );
+      throw toApiError(error, run.report, lineTimeoutMs);
     }
     request.logFields = { feed: counts(run.report) };
-    return sendOperatorSuccess(reply, messageFor(run.report), reportJson(run.report, latestRestore()));
-  });
-}
-
-/** The body's chunks. The time that Tiba needs to store them does not count. @throws ApiError REQUEST_TIMEOUT */
-async function* readAtPace(body: IncomingMessage, lineTimeoutMs: number): AsyncGenerator<Buffer> {
-  const chunks: AsyncIterator<Buffer> = body.iterator({ destroyOnReturn: false });
-  let leftMs = lineTimeoutMs;
-  let isWaiting = false;
-  try {
-    for (;;) {
-      const waitingSinceMs = performance.now();
-      const tooSlow = Promise.withResolvers<never>();
-      const timer = setTimeout(() => tooSlow.reject(new ApiError('REQUEST_TIMEOUT')), leftMs);
-      isWaiting = true;
-      const next = await Promise.race([chunks.next(), tooSlow.promise]).finally(() => clearTimeout(timer));
-      isWaiting = false;
-      if (next.done === true) return;
-      leftMs = next.value.includes(NEWLINE) ? lineTimeoutMs : leftMs - (performance.now() - waitingSinceMs);
-      yield next.value;
-    }
-  } finally {
-    // An iterator that is not ended keeps the body from being discarded. One that waits for a chunk cannot be ended.
-    if (!isWaiting) await chunks.return?.();
   }
 }
 
-/** Many clients read the answer only after they have sent everything, so the rest is read and discarded. */
-function discardRest(body: IncomingMessage): void {
-  // Not a reason to stay alive: a process that stops closes its connections itself.
-  const timer = setTimeout(() => body.destroy(), DISCARD_TIMEOUT_MS).unref();
-  body.once('close', () => clearTimeout(timer));
-  body.resume();
+function toApiError(error: unknown, report: FeedReport, lineTimeoutMs: number): unknown {
+  if (error instanceof ApiError && error.code === 'REQUEST_TIMEOUT') {
+    const message = englishOnly(
+      `The feed completed no line for ${lineTimeoutMs / 1000} s (stored so far: ${counts(report)}): ` +
+        'send the whole feed again, nothing is applied twice',
+    );
+    // The core may still read, so it is answered. The connection closes with the answer, and ends the reading.
+    return new ApiError(error.code, { message, headers: { connection: 'close' } });
+  }
+  if (!(error instanceof DatabaseUnavailable)) return error;
+  const message = englishOnly(
+    `the database cannot take the rest now (stored so far: ${counts(report)}). Send the whole feed again, ` +
+      'nothing is applied twice',
+  );
+  return unavailable(message, RETRY_AFTER_MS, error);
 }
 
 /** A core that sees another `restored_at` than before feeds again what the restore has lost. */
