@@ -48,6 +48,8 @@ export const decompressBody: preParsingHookHandler = ({ headers }, reply, payloa
   // Without `pipeline`: it would destroy the request with the decoder, and the answer could not be sent.
   payload.pipe(decoder);
   payload.once('error', (error) => decoder.destroy(error));
+  // Its reader gets the error. Without a reader, as after an answer, an error without a listener ends the process.
+  decoder.on('error', () => {});
   // A body that was not read to its end would otherwise hold up the next request of the connection.
   reply.raw.once('finish', () => {
     payload.unpipe(decoder);
