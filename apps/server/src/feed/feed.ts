@@ -140,6 +140,12 @@ function createFeedBatches(
   let applying = Promise.resolve();
   const totals = { linesRead: 0, conflicts: 0, rejected: 0 };
 
+  function add(outcome: AppliedUpdate['outcome'], length: number): void {
+    if (outcome === 'conflict') totals.conflicts += length;
+    if (outcome === 'rejected') totals.rejected += length;
+    onApplied(outcome, length);
+  }
+
   /** Stores one batch while the next is read; in order, because a later update may build on an earlier one. */
   async function flush(): Promise<void> {
     await applying;
@@ -156,11 +162,7 @@ function createFeedBatches(
     try {
       const results = await transactionUpdater.applyBatched(updates);
       for (const applied of results) count(report, applied);
-      for (const [outcome, { length }] of Map.groupBy(results, (applied) => applied.outcome)) {
-        if (outcome === 'conflict') totals.conflicts += length;
-        if (outcome === 'rejected') totals.rejected += length;
-        onApplied(outcome, length);
-      }
+      for (const [outcome, { length }] of Map.groupBy(results, (applied) => applied.outcome)) add(outcome, length);
       chunk?.end();
     } catch (error) {
       chunk?.end({}, 'not_stored');
@@ -171,10 +173,7 @@ function createFeedBatches(
   const isFull = (): boolean => batch.length >= BATCH_LINES || batchLength >= BATCH_LENGTH;
 
   return {
-    progress() {
-      const { inserted, advanced, unchanged } = report;
-      return { inserted, advanced, unchanged, ...totals };
-    },
+    progress: () => progressOf(report, totals),
     add(line, read) {
       totals.linesRead = line;
       try {
@@ -185,8 +184,7 @@ function createFeedBatches(
         batchLength += raw.length;
       } catch (error) {
         list(report, report.rejected, { line, reason: parseErrorMessage(error) });
-        totals.rejected += 1;
-        onApplied('rejected', 1);
+        add('rejected', 1);
       }
     },
     isDue: (line) => isFull() || line % BATCH_LINES === 0,
@@ -203,6 +201,11 @@ function createFeedBatches(
     },
   };
 }
+
+const progressOf = (
+  { inserted, advanced, unchanged }: FeedReport,
+  totals: Pick<FeedProgress, 'linesRead' | 'conflicts' | 'rejected'>,
+): FeedProgress => ({ inserted, advanced, unchanged, ...totals });
 
 /** One step for the updates that are stored together. A step for each line would be a trace of thousands. */
 function beginChunk(span: Span, updates: readonly ReceivedUpdate[], causes: Causes | null): Span {

@@ -48,8 +48,8 @@ const lockSql = (table: string): string =>
      from unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
      join ${table} t
        on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C" ${ofClient('t')}
-    -- Locks in key order, so that two feeds with the same transactions cannot deadlock. Transaction IDs mostly grow with
-    -- time, and rows that are written in that order fill the pages of indexes.
+    -- Locks in key order, so that two feeds with the same transactions cannot deadlock. Transaction IDs mostly grow
+    -- with time, and rows that are written in that order fill the pages of indexes.
     order by t.transaction_id, t.client_id
       for no key update of t`;
 

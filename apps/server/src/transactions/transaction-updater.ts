@@ -55,22 +55,16 @@ export function createTransactionUpdater({
   }
 
   const guess = createGuess();
-  const applyTogether = (own: Database, updates: readonly ReceivedUpdate[], now: Date): Promise<AppliedUpdate[]> => {
-    const assumesNew = guess.next();
-    return retryWhileContended(own, async (query, attempt) => {
-      if (assumesNew && attempt === 2) guess.wasWrong();
-      const plan = await decide(query, updates, {
-        now: now.toISOString(),
-        versionFloor: versionFloor(),
-        expectedMs,
-        assumesNew: assumesNew && attempt === 1,
-        looksForHolders: attempt > 1,
-      });
-      await persistPlan(query, plan, now);
-      if (assumesNew && attempt === 1 && plan.inserted.length > 0) guess.wasRight();
-      return plan.applied;
-    });
-  };
+  const applyTogether = (own: Database, updates: readonly ReceivedUpdate[], now: Date): Promise<AppliedUpdate[]> =>
+    guess.during((isGuess) =>
+      retryWhileContended(own, async (query, attempt) => {
+        const assumesNew = isGuess && attempt === 1;
+        const context = { now: now.toISOString(), versionFloor: versionFloor(), expectedMs };
+        const plan = await decide(query, updates, { ...context, assumesNew, looksForHolders: attempt > 1 });
+        await persistPlan(query, plan, now);
+        return { result: plan.applied, isRight: assumesNew, isProven: plan.inserted.length > 0 };
+      }),
+    );
 
   /** A distributed database applies the updates of each client in a database transaction of its own, on one node. */
   async function apply(updates: readonly ReceivedUpdate[], now = new Date(readTime())): Promise<AppliedUpdate[]> {
@@ -128,6 +122,13 @@ async function retryWhileContended<T>(
   }
 }
 
+interface GuessedResult<T> {
+  readonly result: T;
+  readonly isRight: boolean;
+  /** Whether there was something to be wrong about. */
+  readonly isProven: boolean;
+}
+
 /** Batches that look first: after one that did not and was wrong, and after many of those. */
 const CAUTIOUS_BATCHES_MIN = 8;
 const CAUTIOUS_BATCHES_MAX = 256;
@@ -136,21 +137,25 @@ const CAUTIOUS_BATCHES_MAX = 256;
  * Whether the next batch takes its transactions for new ones without a look. A batch that is wrong about it is applied
  * twice, so a core that repeats its feed, or sends every update twice, soon has nearly all of its batches look first.
  */
-function createGuess(): { next(): boolean; wasRight(): void; wasWrong(): void } {
+function createGuess() {
   let cautious = 0;
   let cautiousNext = CAUTIOUS_BATCHES_MIN;
+
+  function next(): boolean {
+    if (cautious === 0) return true;
+    cautious -= 1;
+    return false;
+  }
+
   return {
-    next() {
-      if (cautious === 0) return true;
-      cautious -= 1;
-      return false;
-    },
-    wasRight() {
-      cautiousNext = CAUTIOUS_BATCHES_MIN;
-    },
-    wasWrong() {
-      cautious = cautiousNext;
-      cautiousNext = Math.min(cautiousNext * 2, CAUTIOUS_BATCHES_MAX);
+    async during<T>(work: (isGuess: boolean) => Promise<GuessedResult<T>>): Promise<T> {
+      const isGuess = next();
+      const { result, isRight, isProven } = await work(isGuess);
+      if (isGuess && !isRight) {
+        cautious = cautiousNext;
+        cautiousNext = Math.min(cautiousNext * 2, CAUTIOUS_BATCHES_MAX);
+      } else if (isGuess && isProven) cautiousNext = CAUTIOUS_BATCHES_MIN;
+      return result;
     },
   };
 }

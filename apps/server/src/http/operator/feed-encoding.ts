@@ -28,7 +28,7 @@ const DECODERS: Readonly<Record<string, () => Transform & { readonly bytesWritte
 
 const encodingOf = (header: string | undefined): string => (header ?? 'identity').trim().toLowerCase();
 
-/** An onRequest hook: another encoding is UNSUPPORTED_MEDIA_TYPE, with those that are read (RFC 9110, section 15.5.16). */
+/** An onRequest hook: another encoding is UNSUPPORTED_MEDIA_TYPE, and the answer names these (RFC 9110, 15.5.16). */
 export const requireEncoding: onRequestHookHandler = ({ headers }, _reply, done) => {
   const encoding = encodingOf(headers['content-encoding']);
   const isRead = encoding === 'identity' || Object.hasOwn(DECODERS, encoding);
@@ -92,6 +92,6 @@ const TOO_DENSE = englishOnly(
     'nothing is applied twice',
 );
 const BROKEN = englishOnly(
-  'Invalid format: the body is not what Content-Encoding says, is cut off, or needs a window of more than 8 MiB (zstd ' +
-    'without --ultra and --long): compress it again and send the whole feed, nothing is applied twice',
+  'Invalid format: the body is not what Content-Encoding says, is cut off, or needs a window of more than 8 MiB ' +
+    '(zstd without --ultra and --long): compress it again and send the whole feed, nothing is applied twice',
 );
