@@ -223,15 +223,17 @@ function newValues({ transaction, insertedBy }: TransactionToStore): (string | n
 
 /** Whether a final transaction has one of these transaction IDs or reference IDs. */
 async function existFinal(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {
-  // As joins: with `exists`, PostgreSQL may choose to read all final transactions instead of looking these up.
+  // With `exists`, and with joins, PostgreSQL may choose to read all final transactions instead of looking these up.
   const { rowCount } = await query(
-    `select from unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
-       join tiba.transactions_final t
-         on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C" ${ofClient('t')}
-     union all
-     select from unnest($1::text[], $3::text[]) as k (client_id, reference_id)
-       join tiba.transactions_final t
-         on t.client_id = k.client_id collate "C" and t.reference_id = k.reference_id collate "C" ${ofClient('t')}`,
+    `select from unnest($1::text[], $2::text[], $3::text[]) as k (client_id, transaction_id, reference_id)
+      where coalesce(
+        (select true from tiba.transactions_final t
+          where t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C"
+                ${ofClient('t')} limit 1),
+        (select true from tiba.transactions_final t
+          where t.client_id = k.client_id collate "C" and t.reference_id = k.reference_id collate "C"
+                ${ofClient('t')} limit 1))
+      limit 1`,
     [
       toStore.map(({ transaction }) => transaction.clientId),
       toStore.map(({ transaction }) => transaction.transactionId),

@@ -48,8 +48,6 @@ export const decompressBody: preParsingHookHandler = ({ headers }, reply, payloa
   // Without `pipeline`: it would destroy the request with the decoder, and the answer could not be sent.
   payload.pipe(decoder);
   payload.once('error', (error) => decoder.destroy(error));
-  // Its reader gets the error. Without a reader, as after an answer, an error without a listener ends the process.
-  decoder.on('error', () => {});
   // A body that was not read to its end would otherwise hold up the next request of the connection.
   reply.raw.once('finish', () => {
     payload.unpipe(decoder);
@@ -57,6 +55,9 @@ export const decompressBody: preParsingHookHandler = ({ headers }, reply, payloa
     payload.resume();
   });
   const decompressed = Readable.from(bounded(decoder), { objectMode: false, highWaterMark: CHUNK_BYTES });
+  // A reader gets the error. Without one, as after an answer, an error that has no listener would end the process.
+  decoder.on('error', () => {});
+  decompressed.on('error', () => {});
   // Fastify compares it with Content-Length.
   Object.defineProperty(decompressed, 'receivedEncodedLength', { get: () => decoder.bytesWritten });
   done(null, decompressed);
