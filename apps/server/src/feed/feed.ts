@@ -171,7 +171,6 @@ function createFeedBatches(
   }
 
   const isFull = (): boolean => batch.length >= BATCH_LINES || batchLength >= BATCH_LENGTH;
-
   return {
     progress: () => progressOf(report, totals),
     add(line, read) {
@@ -196,10 +195,13 @@ function createFeedBatches(
     async finish() {
       await flush();
       await applying;
-      const { conflicts, rejected, differences } = report;
-      for (const listed of [conflicts, rejected, differences]) listed.sort((one, other) => one.line - other.line);
+      sortLists(report);
     },
   };
+}
+
+function sortLists({ conflicts, rejected, differences }: FeedReport): void {
+  for (const listed of [conflicts, rejected, differences]) listed.sort((one, other) => one.line - other.line);
 }
 
 const progressOf = (
