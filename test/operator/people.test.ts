@@ -47,11 +47,11 @@ suite('a link of the sandbox', () => {
     assert.equal(attributes, 'Path=/; HttpOnly; SameSite=Lax; Max-Age=43200');
     const session = assertSuccess(await (await browserOf(service, cookie)).get('session'));
     assert.deepEqual(
-      { ...session, csrf_token: '', person: { ...(session['person'] as object), expires_at: '' } },
+      { ...session, csrf_token: '', person: { ...(session['person'] as object), session_id: '', expires_at: '' } },
       {
         person: {
           actor: `person:${SITI.subject}`,
-          issuer: null,
+          session_id: '',
           subject: SITI.subject,
           name: SITI.name,
           roles: ['viewer', 'support'],

@@ -1093,8 +1093,8 @@ export interface ServiceProcessList {
 export interface SessionPerson {
   /** As proposals and the record of actions name the person. */
   readonly actor: string;
-  /** null for a link. */
-  readonly issuer: string | null;
+  /** This session, in lists and records. It opens nothing. */
+  readonly session_id: string;
   /** The `sub` of the login. */
   readonly subject: string;
   /** For people. */

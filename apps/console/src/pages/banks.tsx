@@ -19,7 +19,12 @@ const BREAKERS = {
   half_open: { tone: 'warn', text: { en: 'Being tried', id: 'Sedang dicoba' } },
   open: { tone: 'bad', text: { en: 'Down', id: 'Gangguan' } },
 } as const;
+const SILENT = { tone: 'warn', text: { en: 'No answer so far', id: 'Belum ada jawaban' } } as const;
 const ORDER = ['open', 'half_open', 'closed'];
+
+/** A breaker stays closed over the first failures: a bank that has not answered yet does not answer. */
+const stateOf = ({ breaker, recent, no_verdicts: noVerdicts }: RailBank) =>
+  breaker === 'closed' && recent.answers === 0 && noVerdicts.length > 0 ? SILENT : BREAKERS[breaker];
 const IN_FLIGHT: Text = { en: 'Waiting', id: 'Menunggu' };
 const NO_VERDICTS: Text = { en: 'No verdict', id: 'Tanpa jawaban' };
 const ANSWERS: Text = { en: 'Answers', id: 'Jawaban' };
@@ -74,7 +79,7 @@ function RailBanks({ rail }: { readonly rail: Rail }) {
             title: say(TEXTS.state),
             cell: (each) => (
               <>
-                <Chip tone={BREAKERS[each.breaker].tone} text={say(BREAKERS[each.breaker].text)} />
+                <Chip tone={stateOf(each).tone} text={say(stateOf(each).text)} />
                 {each.next_inquiry_in_seconds > 0 && (
                   <span class="below">
                     {say(NEXT_TRY, { time: duration(each.next_inquiry_in_seconds * 1000, language.value) })}

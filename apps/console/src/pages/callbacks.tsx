@@ -14,6 +14,7 @@ const LEAD: Text = {
   en: 'What was not delivered. Given up: every attempt failed, and it is sent again only by a person or the client.',
   id: 'Yang belum terkirim. Berhenti: semua percobaan gagal, dan hanya dikirim ulang oleh orang atau klien.',
 };
+const ALL_CLIENTS: Text = { en: 'All clients', id: 'Semua klien' };
 const UNDELIVERED: Text = { en: 'Not delivered', id: 'Belum terkirim' };
 const NOTHING: Text = { en: 'Everything was delivered.', id: 'Semua sudah terkirim.' };
 const ENDPOINTS: Text = { en: 'Receivers in trouble', id: 'Penerima bermasalah' };
@@ -61,6 +62,14 @@ export function CallbacksPage() {
           </a>
         ))}
       </nav>
+      {filter.client_id !== null && (
+        <p class="filters">
+          <span class="filter">
+            <span class="muted">{say(TEXTS.client)}</span> {filter.client_id}
+          </span>
+          <a href={address(['callbacks'], { state })}>{say(ALL_CLIENTS)}</a>
+        </p>
+      )}
       <h2>{say(UNDELIVERED)}</h2>
       <Loaded resource={read}>
         {(data) => <Deliveries data={data} filter={filter} cursor={cursor} onResent={read.reload} />}
@@ -165,7 +174,7 @@ function Endpoints() {
               },
               {
                 title: say(TEXTS.client),
-                cell: (each) => <a href={address(['callbacks'], { client_id: each.client_id })}>{each.client_id}</a>,
+                cell: (each) => <a href={address(['clients', each.client_id])}>{each.client_id}</a>,
               },
               { title: say(TEXTS.receiver), cell: (each) => each.origin },
               { title: say(TEXTS.reason), cell: (each) => each.disabled_reason ?? '–' },

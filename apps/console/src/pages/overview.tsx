@@ -19,6 +19,7 @@ const LEAD: Text = {
 const NEEDS: Text = { en: 'Needs a person', id: 'Perlu ditangani' };
 const PENDING: Text = { en: 'Callbacks waiting', id: 'Callback menunggu' };
 const OLDEST: Text = { en: 'oldest due for {time}', id: 'terlama menunggu {time}' };
+const BANKS_DOWN: Text = { en: 'Banks down', id: 'Bank gangguan' };
 const ROWS: Text = { en: 'Accounts in bulk checks', id: 'Rekening cek massal' };
 const REQUESTS: Text = { en: 'Requests of clients', id: 'Permintaan klien' };
 const INQUIRIES: Text = { en: 'Inquiries at banks', id: 'Pertanyaan ke bank' };
@@ -34,6 +35,7 @@ const QUIET: Text = { en: 'No client has called since the start.', id: 'Belum ad
 const SLOWEST: Text = { en: '{p50} median, {p99} at 99 %', id: '{p50} median, {p99} pada 99 %' };
 
 const POLL_MS = 5_000;
+const RAILS_POLL_MS = 15_000;
 /** Ten minutes. */
 const READINGS_MAX = 120;
 /** A minute: so that the first readings can be seen. */
@@ -120,11 +122,27 @@ function BacklogTiles({ backlog }: { readonly backlog: Backlog }) {
         href={address(['reviews'])}
         alarm={backlog.reviews}
       />
+      <BanksDown />
       <Tile title={say(PENDING)} value={count(backlog.callbacks_pending)} href={address(['callbacks'])} alarm={null}>
         {oldest > 0 && say(OLDEST, { time: duration(oldest * 1_000, language.value) })}
       </Tile>
       <Tile title={say(ROWS)} value={count(backlog.validation_rows)} href={address(['validations'])} alarm={null} />
     </ul>
+  );
+}
+
+/** As the process that answers sees them. */
+function BanksDown() {
+  const { data } = useResource('rails', (signal) => call('listRails', {}, signal), RAILS_POLL_MS);
+  const down = data?.rails.flatMap(({ banks }) => banks.filter(({ breaker }) => breaker === 'open')) ?? null;
+  const count = down === null ? null : new Set(down.map((each) => each.bank_code)).size;
+  return (
+    <Tile
+      title={say(BANKS_DOWN)}
+      value={count === null ? '–' : integer(count, language.value)}
+      href={address(['banks'])}
+      alarm={count}
+    />
   );
 }
 

@@ -22,7 +22,7 @@ const ROLE: Text = { en: 'Role', id: 'Peran' };
 const LAST_SEEN: Text = { en: 'Last seen', id: 'Terakhir terlihat' };
 const ENDS: Text = { en: 'Ends', id: 'Berakhir' };
 const FROM: Text = { en: 'From', id: 'Dari' };
-const YOU: Text = { en: 'you', id: 'Anda' };
+const THIS: Text = { en: 'this session', id: 'sesi ini' };
 const EVERY_PERSON: Text = { en: 'All people', id: 'Semua orang' };
 const LOG_OUT: Text = { en: 'Log out', id: 'Keluarkan' };
 const LOG_OUT_TEXT: Text = {
@@ -87,12 +87,10 @@ export function SessionsPage() {
   );
 }
 
-function Who({ session: { name, subject, issuer } }: { readonly session: PersonSession }) {
-  const own = person();
-  const isYou = own?.subject === subject && own.issuer === issuer;
+function Who({ session: { session_id: id, name, subject, issuer } }: { readonly session: PersonSession }) {
   return (
     <>
-      {name} {isYou && <Chip tone="busy" text={say(YOU)} />}
+      {name} {person()?.session_id === id && <Chip tone="busy" text={say(THIS)} />}
       <span class="below">
         <a href={address(['sessions'], { subject })}>{subject}</a>
       </span>

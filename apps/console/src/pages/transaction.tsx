@@ -104,6 +104,10 @@ const NOT_INQUIRED: Text = {
   en: 'The bank was not asked: it was a moment ago, or it cannot be asked about this transfer.',
   id: 'Bank tidak ditanya: baru saja ditanya, atau tidak bisa ditanya tentang transfer ini.',
 };
+const NO_RAIL: Text = {
+  en: 'Tiba cannot ask a bank about it: the feed did not name its rail. Its status comes from the feed only.',
+  id: 'Tiba tidak bisa bertanya ke bank: feed tidak menyebut rail-nya. Statusnya hanya datang dari feed.',
+};
 const END_REVIEW: Text = { en: 'End the review', id: 'Akhiri peninjauan' };
 const END_REVIEW_TEXT: Text = {
   en: 'After you have talked to the bank. Tiba asks it again at once. Only its answer or the feed changes the status.',
@@ -122,6 +126,7 @@ function Actions({ data, onDone }: { readonly data: TransactionWithSummary; read
   ];
   return (
     <div class="actions">
+      {status === 'PROCESS' && rail === null && <span class="muted small">{say(NO_RAIL)}</span>}
       {may('inquire') && status === 'PROCESS' && rail !== null && (
         <Action
           title={say(INQUIRE)}

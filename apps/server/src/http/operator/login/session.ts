@@ -7,7 +7,7 @@ import type { Database } from '../../../postgres/database.ts';
 import { recordingAction } from '../../../postgres/operator-actions.ts';
 import { sendOperatorSuccess } from '../../envelope.ts';
 import { allowEmptyBody } from '../../request-body.ts';
-import { errorResponses, nullable, successResponse, Timestamp, UNAUTHENTICATED_ERRORS } from '../../schemas.ts';
+import { errorResponses, successResponse, Timestamp, UNAUTHENTICATED_ERRORS } from '../../schemas.ts';
 import { actorOf } from '../action-request.ts';
 import { type BrowserSessions, personOf } from './browser-sessions.ts';
 import type { Cookie } from './session-cookie.ts';
@@ -28,9 +28,16 @@ export function ownSession(app: FastifyInstance, dependencies: SessionDependenci
 
   app.get('/operator/v1/session', { onRequest: requirePerson, schema: readSessionSchema }, async (request, reply) => {
     const person = personOf(request);
-    const { issuer, subject, name, role, expiresAt } = person;
+    const { sessionId, subject, name, role, expiresAt } = person;
     const data = {
-      person: { actor: actorOfPerson(person), issuer, subject, name, roles: rolesUpTo(role), expires_at: expiresAt },
+      person: {
+        actor: actorOfPerson(person),
+        session_id: sessionId,
+        subject,
+        name,
+        roles: rolesUpTo(role),
+        expires_at: expiresAt,
+      },
       four_eyes: fourEyes,
       csrf_token: csrfTokenOf(secretOf(request)),
     };
@@ -63,7 +70,7 @@ const SessionSchema = Type.Object(
     person: Type.Object(
       {
         actor: text('As proposals and the record of actions name the person.', 'person:https://login.example.com#siti'),
-        issuer: nullable(text('The identity provider of the login.', 'https://login.example.com'), 'null for a link.'),
+        session_id: text('This session, in lists and records. It opens nothing.', 'os_5f0c1d2e3b4a59687786'),
         subject: text('The `sub` of the login.', 'siti@example.com'),
         name: text('For people.', 'Siti Rahma'),
         roles: Type.Array(Type.Enum([...ROLES], { title: 'Role' }), {
