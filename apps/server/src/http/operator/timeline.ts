@@ -271,8 +271,8 @@ function deliveryEntries(delivery: EventDelivery, events: readonly TransactionEv
   const text =
     state === 'pending'
       ? {
-          en: `The callback to ${origin} is pending after ${attempts} attempts; the next one is due`,
-          id: `Callback ke ${origin} menunggu setelah ${attempts} percobaan; percobaan berikutnya dijadwalkan`,
+          en: `The callback to ${origin} is pending after ${attempts} attempts: the next one is due at this time`,
+          id: `Callback ke ${origin} menunggu setelah ${attempts} percobaan: percobaan berikutnya pada waktu ini`,
         }
       : {
           en: `The callback to ${origin} was ${isDelivered ? 'delivered' : 'given up'} after ${attempts} attempts`,
@@ -287,14 +287,20 @@ function attemptEntry(delivery: EventDelivery, attempt: Attempt): TimelineEntry 
   const { startedAt: at, durationMs, httpStatus, error } = attempt;
   const result =
     httpStatus === null
-      ? { en: `failed: ${error ?? 'no response'}`, id: `gagal: ${error ?? 'tanpa jawaban'}` }
-      : { en: `was answered ${httpStatus}`, id: `dijawab ${httpStatus}` };
+      ? {
+          en: `failed after ${durationMs} ms: ${error ?? 'no response'}`,
+          id: `gagal setelah ${durationMs} ms: ${error ?? 'tanpa jawaban'}`,
+        }
+      : {
+          en: `was answered ${httpStatus} after ${durationMs} ms`,
+          id: `dijawab ${httpStatus} setelah ${durationMs} ms`,
+        };
   return {
     at,
     kind: 'callback_attempt',
     text: {
-      en: `Attempt ${attempt.attempt} to ${delivery.origin} ${result.en} after ${durationMs} ms`,
-      id: `Percobaan ${attempt.attempt} ke ${delivery.origin} ${result.id} setelah ${durationMs} ms`,
+      en: `Attempt ${attempt.attempt} to ${delivery.origin} ${result.en}`,
+      id: `Percobaan ${attempt.attempt} ke ${delivery.origin} ${result.id}`,
     },
     facts: {
       delivery_id: deliveryIdOf(delivery),
