@@ -29,7 +29,7 @@ export interface ActionProps {
   readonly onDone?: () => void;
   /** Further fields of the dialog. */
   readonly children?: ComponentChildren;
-  /** For the button where several have the same title. */
+  /** For the button, and the title of the dialog, where several have the same title. */
   readonly label?: string;
 }
 
@@ -72,7 +72,7 @@ interface DialogProps extends ActionProps {
   readonly onClose: () => void;
 }
 
-function ActionDialog({ title, description, run, children, onResult, onClose }: DialogProps) {
+function ActionDialog({ title, label = title, description, run, children, onResult, onClose }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [reason, setReason] = useState('');
   const [isWorking, setWorking] = useState(false);
@@ -92,9 +92,9 @@ function ActionDialog({ title, description, run, children, onResult, onClose }: 
   }
 
   return (
-    <dialog ref={dialog} onClose={onClose} aria-label={title}>
+    <dialog ref={dialog} onClose={onClose} aria-label={label}>
       <form onSubmit={(event) => void submit(event)}>
-        <h2>{title}</h2>
+        <h2>{label}</h2>
         <p>{description}</p>
         {children}
         <label>

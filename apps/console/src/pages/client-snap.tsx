@@ -163,7 +163,7 @@ function ChangeOptions({ path, snap, onChanged }: ChangesProps) {
   return (
     <Action
       title={say(snap === null ? ALLOW : TEXTS.change)}
-      label={`${say(snap === null ? ALLOW : TEXTS.change)}: SNAP`}
+      label={snap === null ? say(ALLOW) : `${say(TEXTS.change)}: SNAP`}
       description={say(OPTIONS_TEXT)}
       onDone={onChanged}
       run={async (reason) => {
