@@ -686,6 +686,8 @@ export interface Overview {
   /** By the kind of event. */
   readonly callbacks: readonly OutcomeCounts[];
   readonly backlog: Backlog;
+  /** Banks whose circuit breaker is open, as the process that answers sees them. */
+  readonly banks_down: number;
 }
 
 export interface PersonSession {

@@ -35,7 +35,6 @@ const QUIET: Text = { en: 'No client has called since the start.', id: 'Belum ad
 const SLOWEST: Text = { en: '{p50} median, {p99} at 99 %', id: '{p50} median, {p99} pada 99 %' };
 
 const POLL_MS = 5_000;
-const RAILS_POLL_MS = 15_000;
 /** Ten minutes. */
 const READINGS_MAX = 120;
 /** A minute: so that the first readings can be seen. */
@@ -96,7 +95,7 @@ export function OverviewPage() {
         {({ overview, samples }) => (
           <>
             <h2>{say(NEEDS)}</h2>
-            <BacklogTiles backlog={overview.backlog} />
+            <BacklogTiles backlog={overview.backlog} banksDown={overview.banks_down} />
             <Live samples={samples} />
           </>
         )}
@@ -105,7 +104,7 @@ export function OverviewPage() {
   );
 }
 
-function BacklogTiles({ backlog }: { readonly backlog: Backlog }) {
+function BacklogTiles({ backlog, banksDown }: { readonly backlog: Backlog; readonly banksDown: number }) {
   const count = (value: number | null): string => (value === null ? '–' : integer(value, language.value));
   const oldest = backlog.oldest_callback_seconds ?? 0;
   return (
@@ -122,27 +121,17 @@ function BacklogTiles({ backlog }: { readonly backlog: Backlog }) {
         href={address(['reviews'])}
         alarm={backlog.reviews}
       />
-      <BanksDown />
+      <Tile
+        title={say(BANKS_DOWN)}
+        value={integer(banksDown, language.value)}
+        href={address(['banks'])}
+        alarm={banksDown}
+      />
       <Tile title={say(PENDING)} value={count(backlog.callbacks_pending)} href={address(['callbacks'])} alarm={null}>
         {oldest > 0 && say(OLDEST, { time: duration(oldest * 1_000, language.value) })}
       </Tile>
       <Tile title={say(ROWS)} value={count(backlog.validation_rows)} href={address(['validations'])} alarm={null} />
     </ul>
-  );
-}
-
-/** As the process that answers sees them. */
-function BanksDown() {
-  const { data } = useResource('rails', (signal) => call('listRails', {}, signal), RAILS_POLL_MS);
-  const down = data?.rails.flatMap(({ banks }) => banks.filter(({ breaker }) => breaker === 'open')) ?? null;
-  const count = down === null ? null : new Set(down.map((each) => each.bank_code)).size;
-  return (
-    <Tile
-      title={say(BANKS_DOWN)}
-      value={count === null ? '–' : integer(count, language.value)}
-      href={address(['banks'])}
-      alarm={count}
-    />
   );
 }
 

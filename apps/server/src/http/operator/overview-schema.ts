@@ -59,6 +59,11 @@ export const overviewSchema = {
             },
             { title: 'Backlog', additionalProperties: false },
           ),
+          banks_down: Type.Integer({
+            description: 'Banks whose circuit breaker is open, as the process that answers sees them.',
+            minimum: 0,
+            examples: [1],
+          }),
         },
         { title: 'Overview', additionalProperties: false },
       ),

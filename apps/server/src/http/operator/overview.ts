@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { shareReading } from '../../lib/shared-reading.ts';
 import { type MetricSample, readSamples } from '../../observability/metric-samples.ts';
+import type { AccountInquiries } from '../../rails/account-inquiries.ts';
+import type { RailSnapshot } from '../../rails/resilience/guards.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
 import type { RenderMetrics } from './health.ts';
@@ -10,6 +12,7 @@ export interface OverviewDependencies {
   readonly authorize: Authorize;
   readonly renderMetrics: RenderMetrics;
   readonly processId: string;
+  readonly inquiries: Pick<AccountInquiries, 'snapshot'>;
 }
 
 /** Readers within this time share one answer: twenty consoles cost as much as one. */
@@ -65,15 +68,25 @@ const CLIENT_ROUTE = /^\/api\//;
  */
 export function showOverview(
   app: FastifyInstance,
-  { authorize, renderMetrics, processId }: OverviewDependencies,
+  { authorize, renderMetrics, processId, inquiries }: OverviewDependencies,
 ): void {
-  const read = shareReading(SHARED_MS, async () =>
-    JSON.stringify(overviewOf(readSamples(await renderMetrics(), NAMES), processId)),
-  );
+  const read = shareReading(SHARED_MS, async () => {
+    const overview = overviewOf(readSamples(await renderMetrics(), NAMES), processId);
+    return JSON.stringify({ ...overview, banks_down: countBanksDown(inquiries.snapshot()) });
+  });
   const options = { onRequest: authorize({ scope: 'operator:read' }), schema: overviewSchema };
   app.get('/operator/v1/overview', options, async (_request, reply) =>
     sendOperatorSuccess(reply, 'Overview found', await read()),
   );
+}
+
+/** Banks whose circuit breaker is open on each rail over which this process has asked them. */
+function countBanksDown(rails: readonly RailSnapshot[]): number {
+  const byBank = Map.groupBy(
+    rails.flatMap(({ banks }) => banks),
+    ({ bank }) => bank,
+  );
+  return [...byBank.values()].filter((each) => each.every(({ health }) => health.state === 'open')).length;
 }
 
 function overviewOf(samples: readonly MetricSample[], processId: string): Record<string, unknown> {
