@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { SECRET_KEY_BYTES } from '../apps/server/src/config-values.ts';
+import { SECRET_KEY_BYTES } from '../apps/server/src/config/values.ts';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,

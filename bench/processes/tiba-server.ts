@@ -3,7 +3,7 @@
 
 import { createPrivateKey } from 'node:crypto';
 import { startApp } from '../../apps/server/src/app/start-app.ts';
-import { readSettings } from '../../apps/server/src/config.ts';
+import { readSettings } from '../../apps/server/src/config/config.ts';
 import { createBankDirectory } from '../../apps/server/src/domain/bank.ts';
 import bankEntries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
 import { createLog } from '../../apps/server/src/observability/log.ts';

@@ -2,7 +2,7 @@
 
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { startApp } from '../../apps/server/src/app/start-app.ts';
-import { readSettings } from '../../apps/server/src/config.ts';
+import { readSettings } from '../../apps/server/src/config/config.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { createRail } from '../rails/connection.ts';
 import { testBanks } from '../support/service.ts';

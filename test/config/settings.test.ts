@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { type Mode, readSettings, SETTINGS, SettingsError } from '../../apps/server/src/config.ts';
+import { type Mode, readSettings, SETTINGS, SettingsError } from '../../apps/server/src/config/config.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 1).toString('base64');
 const COMPLETE = {

@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { createSeal } from '../../apps/server/src/auth/secrets.ts';
 import { rotateSigningKeys, SIGNING_ALGORITHMS } from '../../apps/server/src/auth/signing-keys.ts';
-import { SECRET_KEY_BYTES } from '../../apps/server/src/config-values.ts';
+import { SECRET_KEY_BYTES } from '../../apps/server/src/config/values.ts';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
 import {
   type Answer,

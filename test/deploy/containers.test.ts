@@ -12,7 +12,7 @@ import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
-import { SETTINGS } from '../../apps/server/src/config.ts';
+import { SETTINGS } from '../../apps/server/src/config/config.ts';
 import { createAuthority } from '../rails/certificates.ts';
 import { commandIsMissing } from '../support/required-command.ts';
 import { INHERITED } from '../support/suite-environment.ts';

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { SETTINGS } from '../../apps/server/src/config.ts';
+import { SETTINGS } from '../../apps/server/src/config/config.ts';
 import { createAuthority } from '../rails/certificates.ts';
 import { commandIsMissing } from '../support/required-command.ts';
 

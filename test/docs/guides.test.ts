@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
-import { SETTINGS } from '../../apps/server/src/config.ts';
+import { SETTINGS } from '../../apps/server/src/config/config.ts';
 import { httpStatusOf } from '../../apps/server/src/http/errors.ts';
 import { LIMITED_OPERATIONS } from '../../apps/server/src/rate-limit/limiter.ts';
 // Those of openapi.json: operators have codes of their own.

@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import { flushCompileCache } from 'node:module';
 import { startApp } from '../../apps/server/src/app/start-app.ts';
-import { readSettings } from '../../apps/server/src/config.ts';
+import { readSettings } from '../../apps/server/src/config/config.ts';
 import { createBankDirectory } from '../../apps/server/src/domain/bank.ts';
 import bankEntries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
 import type { Rail } from '../../apps/server/src/rails/rail.ts';

@@ -1,4 +1,4 @@
-import { SETTINGS } from '../../apps/server/src/config.ts';
+import { SETTINGS } from '../../apps/server/src/config/config.ts';
 
 /** Renders docs/configuration.md from the table of settings. */
 export function renderConfigurationPage(): string {
@@ -9,7 +9,7 @@ export function renderConfigurationPage(): string {
   });
   return `# Configuration
 
-This page is generated from \`apps/server/src/config.ts\`: change it there, then run \`npm run generate\`.
+This page is generated from \`apps/server/src/config/config.ts\`: change it there, then run \`npm run generate\`.
 
 \`npm start\`, the sandbox, needs no setting. \`npm run serve\`, production, requires \`DATABASE_URL\` (or
 \`TIBA_DATA_DIR\` for the embedded PostgreSQL), \`TIBA_PUBLIC_URL\`, \`TIBA_SECRET_KEY\` and \`TIBA_RAILS_FILE\`, and

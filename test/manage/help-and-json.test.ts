@@ -8,7 +8,7 @@ import pino from 'pino';
 import { createProgram, currentActor } from '../../apps/server/src/cli/manage.ts';
 import type { CommandResult, Options } from '../../apps/server/src/cli/manage-command.ts';
 import { COMMANDS } from '../../apps/server/src/cli/manage-commands.ts';
-import { readSettings } from '../../apps/server/src/config.ts';
+import { readSettings } from '../../apps/server/src/config/config.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { databaseUrlOf, manage } from './manage-process.ts';

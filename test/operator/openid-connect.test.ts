@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { createOpenIdProvider } from '../../apps/server/src/auth/openid-provider.ts';
 import { createSeal } from '../../apps/server/src/auth/secrets.ts';
-import type { Settings } from '../../apps/server/src/config.ts';
+import type { Settings } from '../../apps/server/src/config/config.ts';
 import { assertError, assertSuccess } from '../contract/assertions.ts';
 import { send, startTestService, type TestService } from '../support/service.ts';
 import { type Browser, browserOf, logIn as logInByLink } from './browser.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { maskName } from '../../apps/server/src/domain/account.ts';
-import { readSearchText } from '../../apps/server/src/http/operator/search-text.ts';
+import { readSearchText } from '../../apps/server/src/http/operator/transactions/search-text.ts';
 
 suite('what a pasted text may be', () => {
   for (const [text, expected] of [

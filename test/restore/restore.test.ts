@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { INSTALLATION_COMMANDS } from '../../apps/server/src/cli/manage-installation-commands.ts';
-import { readSettings } from '../../apps/server/src/config.ts';
+import { readSettings } from '../../apps/server/src/config/config.ts';
 import { jobsOf } from '../account-validations/jobs.ts';
 import { assertError } from '../contract/assertions.ts';
 import { databaseUrlOf, type ManageEnd, manage } from '../manage/manage-process.ts';

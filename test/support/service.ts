@@ -7,7 +7,7 @@ import type { AppOptions } from '../../apps/server/src/app/app-context.ts';
 import { type App, startApp } from '../../apps/server/src/app/start-app.ts';
 import type { Scope } from '../../apps/server/src/auth/scopes.ts';
 import { hashSecret } from '../../apps/server/src/auth/secrets.ts';
-import { readSettings, type Settings } from '../../apps/server/src/config.ts';
+import { readSettings, type Settings } from '../../apps/server/src/config/config.ts';
 import { createBankDirectory } from '../../apps/server/src/domain/bank.ts';
 import bankEntries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
 import { describeError } from '../../apps/server/src/observability/log.ts';

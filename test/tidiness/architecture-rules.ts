@@ -10,7 +10,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['observability', 'rate-limit', 'snap'],
   ['postgres', 'embedded-postgres', 'outbound', 'valkey'],
   ['auth', 'rails', 'workers'],
-  ['config.ts'],
+  ['config'],
   ['transactions', 'account-checks', 'archive'],
   ['feed', 'status-inquiry', 'bank-availability', 'account-validations', 'callbacks', 'personal-data'],
   ['http'],
@@ -25,7 +25,7 @@ const serverCode = (repository: Repository): string[] => select(repository, [SER
 /** The folder or, where the file lies in none, the file, directly below the service's source. */
 const partOf = (file: string): string => {
   const [part = ''] = file.slice(SERVER.length).split('/');
-  return part.startsWith('config-') ? 'config.ts' : part;
+  return part;
 };
 
 const floors: Rule = {
@@ -120,7 +120,7 @@ const texts = (code: string): string[] => {
 
 const ENVIRONMENT = /\bprocess\.env\b|\benv\b[^{}]*\} (?:= process\b|from 'node:process')/;
 
-const SETTINGS = new Set([`${SERVER}config.ts`, 'apps/bank/src/settings.ts', 'packages/cli/src/environment.ts']);
+const SETTINGS = new Set([`${SERVER}config/config.ts`, 'apps/bank/src/settings.ts', 'packages/cli/src/environment.ts']);
 
 const onlyConfigReadsTheEnvironment: Rule = {
   name: 'only the settings files read the environment',

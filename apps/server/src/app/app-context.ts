@@ -1,6 +1,6 @@
 import type { EnumerationGuardOptions } from '../account-checks/enumeration/enumeration-guard.ts';
 import type { AvailabilityTimes } from '../bank-availability/publisher.ts';
-import type { Settings } from '../config.ts';
+import type { Settings } from '../config/config.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import type { UnfinishedAnswerDependencies } from '../http/check-status/answer-unfinished.ts';
 import type { OperatorRoutes } from '../http/operator/operator-server.ts';

@@ -2,7 +2,7 @@ import { Server } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { createSnapCredentials } from '../auth/snap-credentials.ts';
-import { SETTINGS, type Settings } from '../config.ts';
+import { SETTINGS, type Settings } from '../config/config.ts';
 import type { Bank } from '../domain/bank.ts';
 import { connectionsWithin, readOpenFilesMax } from '../http/connections/open-files.ts';
 import { createCursors } from '../http/cursors.ts';

@@ -1,7 +1,7 @@
 import { createOpenIdProvider, type OpenIdProvider } from '../auth/openid-provider.ts';
 import { createOperatorSessions } from '../auth/operator-sessions.ts';
 import { createSessionSecrets } from '../auth/session-secrets.ts';
-import type { Settings } from '../config.ts';
+import type { Settings } from '../config/config.ts';
 import { CALLBACK_PATH } from '../http/operator/login/oidc-login.ts';
 import type { PeopleDependencies } from '../http/operator/operator-server.ts';
 import { deleteOldProposals } from '../postgres/operator-proposals.ts';

@@ -3,7 +3,7 @@ import { type ClientLimits, type Clients, createClients } from '../auth/clients.
 import { openDataKey, startKeyReplacement, useInstallationKey } from '../auth/secret-key.ts';
 import { createSeal, type Keyring, type Seal } from '../auth/secrets.ts';
 import { createFirstSigningKey, createSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
-import type { Settings } from '../config.ts';
+import type { Settings } from '../config/config.ts';
 import { type BankFindingNotices, createBankFindingNotices, FINDINGS_CHANNEL } from '../postgres/bank-findings.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { isDistributed } from '../postgres/distribution.ts';

@@ -1,7 +1,7 @@
 import { Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
-import type { Settings } from '../config.ts';
-import { type TlsFiles, tlsFilesOf } from '../config-listeners.ts';
+import type { Settings } from '../config/config.ts';
+import { type TlsFiles, tlsFilesOf } from '../config/listeners.ts';
 import type { ListenerName } from '../http/request-checks.ts';
 import { createTlsIdentity, readTlsFilesSync, TlsFilesFault, type TlsIdentity } from '../http/tls/identity.ts';
 import { startRenewal } from '../http/tls/renewal.ts';

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { Settings } from '../config.ts';
+import type { Settings } from '../config/config.ts';
 import type { Sampling } from '../observability/tracing/sampling.ts';
 import type { Tracing } from '../observability/tracing/tracing.ts';
 import type { AppContext } from './app-context.ts';

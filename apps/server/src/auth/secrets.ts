@@ -53,7 +53,7 @@ const keyIdOf = (key: Buffer): string =>
   Buffer.from(hkdfSync('sha256', key, '', 'tiba key id', KEY_ID_BYTES)).toString('hex');
 
 /**
- * @param key `SECRET_KEY_BYTES` bytes (config-values.ts)
+ * @param key `SECRET_KEY_BYTES` bytes (config/values.ts)
  * @param previous the key that is being replaced
  */
 export function createSeal(key: Buffer, previous: Buffer | null = null): Keyring {

@@ -4,7 +4,7 @@ import { endOfArchive, withArchiveLease } from '../archive/archive-schedule.ts';
 import { archiveTransactions } from '../archive/archive-transactions.ts';
 import { restoreArchive } from '../archive/restore-archive.ts';
 import { verifyArchive } from '../archive/verify-archive.ts';
-import type { Settings } from '../config.ts';
+import type { Settings } from '../config/config.ts';
 import { StartError } from '../lib/start-error.ts';
 import {
   type ArchiveFile,

@@ -1,5 +1,5 @@
 import type { FourEyesKind } from '../auth/four-eyes.ts';
-import type { Settings } from '../config.ts';
+import type { Settings } from '../config/config.ts';
 import type { ClientLimit } from '../postgres/clients.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Actor } from '../postgres/operator-actions.ts';

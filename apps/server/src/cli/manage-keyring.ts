@@ -1,6 +1,6 @@
 import { requireKnownKeys, useInstallationKey } from '../auth/secret-key.ts';
 import { createSeal, type Keyring } from '../auth/secrets.ts';
-import { type Settings, SettingsError } from '../config.ts';
+import { type Settings, SettingsError } from '../config/config.ts';
 import type { Database } from '../postgres/database.ts';
 
 /**

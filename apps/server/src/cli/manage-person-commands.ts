@@ -1,6 +1,6 @@
 import { withArchiveLease } from '../archive/archive-schedule.ts';
 import { openDataKey } from '../auth/secret-key.ts';
-import type { Settings } from '../config.ts';
+import type { Settings } from '../config/config.ts';
 import { AccountNumber } from '../domain/account.ts';
 import { createBankDirectory } from '../domain/bank.ts';
 import bankEntries from '../domain/banks.json' with { type: 'json' };

@@ -1,7 +1,7 @@
 import { createLoginLink, LINK_MINUTES } from '../auth/login-links.ts';
 import { revokePersonSessions, sessionJson } from '../auth/revoke-sessions.ts';
 import { isRole, ROLES } from '../auth/roles.ts';
-import type { Settings } from '../config.ts';
+import type { Settings } from '../config/config.ts';
 import type { Database } from '../postgres/database.ts';
 import { isSandboxDatabase } from '../postgres/login-links.ts';
 import { listLiveSessions, type SessionRecord } from '../postgres/operator-sessions.ts';

@@ -3,7 +3,7 @@ import { Command as Commander, CommanderError, Option } from 'commander';
 import { ROLES } from '../auth/roles.ts';
 import { SCOPES } from '../auth/scopes.ts';
 import { SIGNING_ALGORITHMS } from '../auth/signing-keys.ts';
-import { readSettings, type Settings } from '../config.ts';
+import { readSettings, type Settings } from '../config/config.ts';
 import { withoutBidiControls } from '../domain/identifiers.ts';
 import { StartError } from '../lib/start-error.ts';
 import { createLog } from '../observability/log.ts';

@@ -1,4 +1,4 @@
-import { readSettings } from '../config.ts';
+import { readSettings } from '../config/config.ts';
 import { StartError } from '../lib/start-error.ts';
 import { createLog } from '../observability/log.ts';
 import { openDatabase } from '../postgres/database.ts';

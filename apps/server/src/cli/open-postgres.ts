@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Settings } from '../config.ts';
+import type { Settings } from '../config/config.ts';
 import { findRunningPostgres, hasDatabase, startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
 import { StartError } from '../lib/start-error.ts';
 import { describeDatabaseUrl } from '../postgres/database-url.ts';

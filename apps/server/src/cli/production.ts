@@ -1,7 +1,7 @@
 import type { AgreedOptions } from '../app/account-inquiries.ts';
 import { type App, startApp } from '../app/start-app.ts';
 import { findTlsFaults } from '../app/tls.ts';
-import { type Settings, SettingsError, validateSettings } from '../config.ts';
+import { type Settings, SettingsError, validateSettings } from '../config/config.ts';
 import { type BankDirectory, createBankDirectory } from '../domain/bank.ts';
 import bankEntries from '../domain/banks.json' with { type: 'json' };
 import type { Log, LogSink } from '../observability/log.ts';

@@ -1,7 +1,7 @@
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { startApp } from '../app/start-app.ts';
-import { readSettings } from '../config.ts';
+import { readSettings } from '../config/config.ts';
 import { createBankDirectory } from '../domain/bank.ts';
 import bankEntries from '../domain/banks.json' with { type: 'json' };
 import { lockDataDirectory } from '../embedded-postgres/lock.ts';

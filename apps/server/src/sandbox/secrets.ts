@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { generateSecret } from '../auth/secrets.ts';
-import { SECRET_KEY_BYTES } from '../config-values.ts';
+import { SECRET_KEY_BYTES } from '../config/values.ts';
 
 /**
  * The secrets that a sandbox generates at its first start and keeps, so that credentials pasted yesterday still work.

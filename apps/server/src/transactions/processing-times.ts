@@ -1,4 +1,4 @@
-import type { OverdueAfter } from '../config-values.ts';
+import type { OverdueAfter } from '../config/values.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import { StartError } from '../lib/start-error.ts';
 

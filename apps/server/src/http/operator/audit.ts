@@ -11,7 +11,7 @@ import { LIMIT_DEFAULT, LIMIT_MAX, nextPage, pageParameters } from '../pages.ts'
 import { searchParameters, timeRange, wholeNumber } from '../query-parameters.ts';
 import { preferredType } from '../request-headers.ts';
 import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
-import { textParameter } from './search-filter.ts';
+import { textParameter } from './transactions/search-filter.ts';
 
 export interface AuditDependencies {
   readonly authorize: Authorize;

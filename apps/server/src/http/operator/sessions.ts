@@ -16,7 +16,7 @@ import { requireJson } from '../request-body.ts';
 import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
 import { actorOf, fieldsOf, reasonOf } from './action-request.ts';
 import { actionSchema } from './action-schemas.ts';
-import { textParameter } from './search-filter.ts';
+import { textParameter } from './transactions/search-filter.ts';
 
 export interface SessionsDependencies {
   readonly authorize: Authorize;

@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import type { TlsFile, TlsFiles } from '../../config-listeners.ts';
+import type { TlsFile, TlsFiles } from '../../config/listeners.ts';
 
 /** What a listener presents to its peers, and whom it trusts: read from files, and checked. */
 export interface TlsIdentity {

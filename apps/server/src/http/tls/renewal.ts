@@ -1,5 +1,5 @@
 import type { Server } from 'node:tls';
-import type { TlsFiles } from '../../config-listeners.ts';
+import type { TlsFiles } from '../../config/listeners.ts';
 import type { Log } from '../../observability/log.ts';
 import { createTlsIdentity, readTlsFiles, TlsFilesFault, type TlsIdentity } from './identity.ts';
 

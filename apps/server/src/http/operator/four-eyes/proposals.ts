@@ -8,7 +8,7 @@ import { LIMIT_DEFAULT, LIMIT_MAX } from '../../pages.ts';
 import { oneOf, searchParameters, wholeNumber } from '../../query-parameters.ts';
 import { requireJson } from '../../request-body.ts';
 import type { BrowserSessions } from '../login/browser-sessions.ts';
-import { textParameter } from '../search-filter.ts';
+import { textParameter } from '../transactions/search-filter.ts';
 import { approve, type DecideDependencies, noProposal, refuse } from './decide.ts';
 import { proposalJson } from './proposal-json.ts';
 import { approveSchema, listProposalsSchema, readProposalSchema, refuseSchema } from './proposal-schemas.ts';

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { englishOnly } from '../../lib/bilingual-text.ts';
-import { type JsonObject, numberText } from '../../lib/exact-json.ts';
-import { type CallbackEndpoint, findEndpoint, listEndpoints } from '../../postgres/callback-endpoints.ts';
-import { type EventRange, REPLAYED_STATES, type ReplayedState } from '../../postgres/callback-replays.ts';
-import type { Database } from '../../postgres/database.ts';
-import { recordingAction } from '../../postgres/operator-actions.ts';
+import { englishOnly } from '../../../lib/bilingual-text.ts';
+import { type JsonObject, numberText } from '../../../lib/exact-json.ts';
+import { type CallbackEndpoint, findEndpoint, listEndpoints } from '../../../postgres/callback-endpoints.ts';
+import { type EventRange, REPLAYED_STATES, type ReplayedState } from '../../../postgres/callback-replays.ts';
+import type { Database } from '../../../postgres/database.ts';
+import { recordingAction } from '../../../postgres/operator-actions.ts';
 import {
   cancelRangeReplay,
   findRangeReplay,
@@ -14,27 +14,22 @@ import {
   listRangeReplays,
   type RangeReplay,
   REPLAY_STATES,
-} from '../../postgres/range-replays.ts';
-import type { Authorize } from '../authorize.ts';
-import { isEndpointId } from '../callbacks/endpoint-resource.ts';
-import { sendOperatorSuccess } from '../envelope.ts';
-import { ApiError } from '../errors.ts';
-import { SEQUENCE_MAX } from '../events/schema.ts';
-import { idempotencyKeyOf } from '../idempotency-key.ts';
-import { LIMIT_DEFAULT, LIMIT_MAX } from '../pages.ts';
-import { instantParameter, invalidRequest, oneOf, searchParameters, wholeNumber } from '../query-parameters.ts';
-import { requireJson } from '../request-body.ts';
-import { actorOf, fieldsOf, reasonOf } from './action-request.ts';
-import {
-  cancelReplaySchema,
-  createReplaySchema,
-  listReplaysSchema,
-  readReplaySchema,
-} from './callback-replay-schemas.ts';
+} from '../../../postgres/range-replays.ts';
+import type { Authorize } from '../../authorize.ts';
+import { isEndpointId } from '../../callbacks/endpoint-resource.ts';
+import { sendOperatorSuccess } from '../../envelope.ts';
+import { ApiError } from '../../errors.ts';
+import { SEQUENCE_MAX } from '../../events/schema.ts';
+import { idempotencyKeyOf } from '../../idempotency-key.ts';
+import { LIMIT_DEFAULT, LIMIT_MAX } from '../../pages.ts';
+import { instantParameter, invalidRequest, oneOf, searchParameters, wholeNumber } from '../../query-parameters.ts';
+import { requireJson } from '../../request-body.ts';
+import { actorOf, fieldsOf, reasonOf } from '../action-request.ts';
+import type { FourEyes } from '../four-eyes/four-eyes.ts';
+import type { GuardedOperation } from '../four-eyes/guarded-operation.ts';
+import { textParameter } from '../transactions/search-filter.ts';
 import { countEvents } from './count-replay.ts';
-import type { FourEyes } from './four-eyes/four-eyes.ts';
-import type { GuardedOperation } from './four-eyes/guarded-operation.ts';
-import { textParameter } from './search-filter.ts';
+import { cancelReplaySchema, createReplaySchema, listReplaysSchema, readReplaySchema } from './replay-schemas.ts';
 
 export interface CallbackReplayDependencies {
   readonly authorize: Authorize;

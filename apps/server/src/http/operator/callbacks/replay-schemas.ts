@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
-import { englishOnly } from '../../lib/bilingual-text.ts';
-import { REPLAYED_STATES } from '../../postgres/callback-replays.ts';
-import { ENDPOINT_OUTCOMES, REPLAY_STATES } from '../../postgres/range-replays.ts';
-import { EndpointId } from '../callbacks/endpoint-resource.ts';
-import { LIMIT_DEFAULT, LIMIT_MAX } from '../pages.ts';
-import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
-import { actionSchema, Reason } from './action-schemas.ts';
+import { englishOnly } from '../../../lib/bilingual-text.ts';
+import { REPLAYED_STATES } from '../../../postgres/callback-replays.ts';
+import { ENDPOINT_OUTCOMES, REPLAY_STATES } from '../../../postgres/range-replays.ts';
+import { EndpointId } from '../../callbacks/endpoint-resource.ts';
+import { LIMIT_DEFAULT, LIMIT_MAX } from '../../pages.ts';
+import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../../schemas.ts';
+import { actionSchema, Reason } from '../action-schemas.ts';
 
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
 const count = (description: string, example: number) => Type.Integer({ description, minimum: 0, examples: [example] });

@@ -1,6 +1,6 @@
-import { AccountNumber, maskName } from '../../domain/account.ts';
-import { addMoney } from '../../domain/money.ts';
-import type { Transaction } from '../../domain/transaction.ts';
+import { AccountNumber, maskName } from '../../../domain/account.ts';
+import { addMoney } from '../../../domain/money.ts';
+import type { Transaction } from '../../../domain/transaction.ts';
 
 /** A transaction for the operator, with account number and name masked. Text, so that the amounts stay exact. */
 export function maskedTransactionJson(transaction: Transaction): string {

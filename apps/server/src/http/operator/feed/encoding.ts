@@ -1,8 +1,8 @@
 import { Readable, type Transform } from 'node:stream';
 import zlib from 'node:zlib';
 import type { onRequestHookHandler, preParsingHookHandler } from 'fastify';
-import { englishOnly } from '../../lib/bilingual-text.ts';
-import { ApiError } from '../errors.ts';
+import { englishOnly } from '../../../lib/bilingual-text.ts';
+import { ApiError } from '../../errors.ts';
 
 /** Bodies of the feed that are compressed (RFC 9110, section 8.4; zstd: RFC 9659). */
 

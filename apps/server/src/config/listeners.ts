@@ -10,7 +10,7 @@ import {
   tlsVersion,
   wholeNumber,
   withDefault,
-} from './config-values.ts';
+} from './values.ts';
 
 /** The settings of the listeners: addresses, limits of connections, TLS. A part of SETTINGS (config.ts). */
 export const LISTENER_SETTINGS = {

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import type { FeedProgress, FeedRun } from '../../feed/feed.ts';
+import type { FeedProgress, FeedRun } from '../../../feed/feed.ts';
 
 /** At most this often. A feed that ends sooner has no line of progress. */
 const INTERVAL_MS = 1_000;

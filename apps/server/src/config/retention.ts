@@ -1,4 +1,4 @@
-import { setting, text, wholeNumber, withDefault } from './config-values.ts';
+import { setting, text, wholeNumber, withDefault } from './values.ts';
 
 /** For how long records are kept: config.ts takes these settings in. */
 export const RETENTION_SETTINGS = {

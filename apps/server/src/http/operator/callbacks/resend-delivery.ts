@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify';
-import { replayDelivery } from '../../postgres/callback-replays.ts';
-import type { Database } from '../../postgres/database.ts';
-import { recordingAction } from '../../postgres/operator-actions.ts';
-import type { Authorize } from '../authorize.ts';
-import { deliveryToJson } from '../callbacks/delivery-resource.ts';
-import { sendOperatorSuccess } from '../envelope.ts';
-import { ApiError } from '../errors.ts';
-import { requireJson } from '../request-body.ts';
-import { actorOf, fieldsOf, reasonOf } from './action-request.ts';
-import { resendSchema } from './action-schemas.ts';
-import type { OperatorLimits } from './operator-limits.ts';
-import { textParameter } from './search-filter.ts';
+import { replayDelivery } from '../../../postgres/callback-replays.ts';
+import type { Database } from '../../../postgres/database.ts';
+import { recordingAction } from '../../../postgres/operator-actions.ts';
+import type { Authorize } from '../../authorize.ts';
+import { deliveryToJson } from '../../callbacks/delivery-resource.ts';
+import { sendOperatorSuccess } from '../../envelope.ts';
+import { ApiError } from '../../errors.ts';
+import { requireJson } from '../../request-body.ts';
+import { actorOf, fieldsOf, reasonOf } from '../action-request.ts';
+import { resendSchema } from '../action-schemas.ts';
+import type { OperatorLimits } from '../operator-limits.ts';
+import { textParameter } from '../transactions/search-filter.ts';
 
 const DELIVERY_ID = /^(ep_[0-9a-f]{20})-([1-9][0-9]{0,14})$/;
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { parseNetwork } from './outbound/address-guard.ts';
-import { parseDatabaseUrl } from './postgres/database-url.ts';
+import { parseNetwork } from '../outbound/address-guard.ts';
+import { parseDatabaseUrl } from '../postgres/database-url.ts';
 
 /** How the text of an environment variable becomes a setting's value (config.ts). */
 export interface Setting<T> {

@@ -1,24 +1,24 @@
 import type { FastifyInstance } from 'fastify';
-import type { HashAccount } from '../../account-checks/account-hash.ts';
-import { type BankDirectory, parseAccountNumber } from '../../domain/bank.ts';
-import { isReferenceId } from '../../domain/identifiers.ts';
-import type { Transaction } from '../../domain/transaction.ts';
-import { englishOnly } from '../../lib/bilingual-text.ts';
-import { type AccountCheck, findAccountChecksByRequest } from '../../postgres/account-checks.ts';
-import type { Database } from '../../postgres/database.ts';
+import type { HashAccount } from '../../../account-checks/account-hash.ts';
+import { type BankDirectory, parseAccountNumber } from '../../../domain/bank.ts';
+import { isReferenceId } from '../../../domain/identifiers.ts';
+import type { Transaction } from '../../../domain/transaction.ts';
+import { englishOnly } from '../../../lib/bilingual-text.ts';
+import { type AccountCheck, findAccountChecksByRequest } from '../../../postgres/account-checks.ts';
+import type { Database } from '../../../postgres/database.ts';
 import {
   IDENTIFIERS,
   type SearchFilter,
   type SearchPosition,
   searchTransactions,
-} from '../../postgres/transaction-search.ts';
-import { type Authorize, callerOf } from '../authorize.ts';
-import { type CursorScope, type Cursors, linkToNext } from '../cursors.ts';
-import { sendOperatorSuccess } from '../envelope.ts';
-import { LIMIT_DEFAULT, LIMIT_MAX } from '../pages.ts';
-import { invalidRequest, searchParameters, wholeNumber } from '../query-parameters.ts';
-import { checkJson } from './account-checks.ts';
-import type { OperatorLimits } from './operator-limits.ts';
+} from '../../../postgres/transaction-search.ts';
+import { type Authorize, callerOf } from '../../authorize.ts';
+import { type CursorScope, type Cursors, linkToNext } from '../../cursors.ts';
+import { sendOperatorSuccess } from '../../envelope.ts';
+import { LIMIT_DEFAULT, LIMIT_MAX } from '../../pages.ts';
+import { invalidRequest, searchParameters, wholeNumber } from '../../query-parameters.ts';
+import { checkJson } from '../account-checks.ts';
+import type { OperatorLimits } from '../operator-limits.ts';
 import {
   amountSearch,
   assertOneSubject,

@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Transaction } from '../../domain/transaction.ts';
-import type { Database } from '../../postgres/database.ts';
-import { recordingAction } from '../../postgres/operator-actions.ts';
-import type { StatusInquiries } from '../../status-inquiry/status-inquiries.ts';
-import type { Authorize } from '../authorize.ts';
-import { sendOperatorSuccess } from '../envelope.ts';
-import { requireJson } from '../request-body.ts';
-import { actorOf, fieldsOf, reasonOf } from './action-request.ts';
-import { inquireSchema, unmaskSchema } from './action-schemas.ts';
+import type { Transaction } from '../../../domain/transaction.ts';
+import type { Database } from '../../../postgres/database.ts';
+import { recordingAction } from '../../../postgres/operator-actions.ts';
+import type { StatusInquiries } from '../../../status-inquiry/status-inquiries.ts';
+import type { Authorize } from '../../authorize.ts';
+import { sendOperatorSuccess } from '../../envelope.ts';
+import { requireJson } from '../../request-body.ts';
+import { actorOf, fieldsOf, reasonOf } from '../action-request.ts';
+import { inquireSchema, unmaskSchema } from '../action-schemas.ts';
 import { findRequested } from './read-transaction.ts';
 
 export interface TransactionActionsDependencies {

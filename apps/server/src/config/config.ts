@@ -1,8 +1,9 @@
-import { CONSOLE_SETTINGS } from './config-console.ts';
-import { faultsOfTls, LISTENER_SETTINGS } from './config-listeners.ts';
-import { findPeopleFaults, PEOPLE_SETTINGS } from './config-people.ts';
-import { findRetentionFaults, RETENTION_SETTINGS } from './config-retention.ts';
-import { TRACING_SETTINGS } from './config-tracing.ts';
+import { StartError } from '../lib/start-error.ts';
+import { CONSOLE_SETTINGS } from './console.ts';
+import { faultsOfTls, LISTENER_SETTINGS } from './listeners.ts';
+import { findPeopleFaults, PEOPLE_SETTINGS } from './people.ts';
+import { findRetentionFaults, RETENTION_SETTINGS } from './retention.ts';
+import { TRACING_SETTINGS } from './tracing.ts';
 import {
   databaseUrl,
   type Environment,
@@ -24,11 +25,10 @@ import {
   wholeNumber,
   withDefault,
   yesOrNo,
-} from './config-values.ts';
-import { StartError } from './lib/start-error.ts';
+} from './values.ts';
 
 /**
- * Every setting, read once and in this file only; those of the listeners are in config-listeners.ts.
+ * Every setting, read once and in this file only; those of the listeners are in listeners.ts.
  * docs/configuration.md is generated from this table.
  *
  * `sandbox` is `npm start`: it needs no setting. `serve` is `npm run serve`, production: it starts only when no

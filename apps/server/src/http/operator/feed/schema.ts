@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import { englishOnly } from '../../lib/bilingual-text.ts';
-import { TransactionStatus } from '../check-status/schema.ts';
-import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
+import { englishOnly } from '../../../lib/bilingual-text.ts';
+import { TransactionStatus } from '../../check-status/schema.ts';
+import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../../schemas.ts';
 
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
 

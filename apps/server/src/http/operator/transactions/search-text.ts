@@ -1,6 +1,6 @@
-import { AccountNumber } from '../../domain/account.ts';
-import { isReferenceId, isTransactionId } from '../../domain/identifiers.ts';
-import { parseMoney } from '../../domain/money.ts';
+import { AccountNumber } from '../../../domain/account.ts';
+import { isReferenceId, isTransactionId } from '../../../domain/identifiers.ts';
+import { parseMoney } from '../../../domain/money.ts';
 
 /** What a text may be that a support agent pastes into the search, by its form alone. */
 export interface SearchText {

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import { AccountNumber } from '../../domain/account.ts';
-import type { Transaction } from '../../domain/transaction.ts';
-import type { Database } from '../../postgres/database.ts';
-import { type InquiryReview, listInquiryReviews } from '../../postgres/status-inquiries.ts';
-import { listOverdue } from '../../postgres/transactions.ts';
-import type { Authorize } from '../authorize.ts';
-import { sendOperatorSuccess } from '../envelope.ts';
-import { listLimit } from '../query-parameters.ts';
-import { overdueSchema, reviewsSchema } from './list-schemas.ts';
+import { AccountNumber } from '../../../domain/account.ts';
+import type { Transaction } from '../../../domain/transaction.ts';
+import type { Database } from '../../../postgres/database.ts';
+import { type InquiryReview, listInquiryReviews } from '../../../postgres/status-inquiries.ts';
+import { listOverdue } from '../../../postgres/transactions.ts';
+import type { Authorize } from '../../authorize.ts';
+import { sendOperatorSuccess } from '../../envelope.ts';
+import { listLimit } from '../../query-parameters.ts';
+import { overdueSchema, reviewsSchema } from '../list-schemas.ts';
 
 /**
  * Transactions that need the operator's attention, over all clients: overdue ones, and ones whose bank cannot find

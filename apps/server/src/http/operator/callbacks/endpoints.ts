@@ -1,10 +1,14 @@
 import type { FastifyInstance } from 'fastify';
-import { type CallbackEndpoint, listUnhealthyEndpoints, UNHEALTHY_STATES } from '../../postgres/callback-endpoints.ts';
-import type { Database } from '../../postgres/database.ts';
-import type { Authorize } from '../authorize.ts';
-import { sendOperatorSuccess } from '../envelope.ts';
-import { listLimit, oneOf, queryParameters } from '../query-parameters.ts';
-import { unhealthyEndpointsSchema } from './list-schemas.ts';
+import {
+  type CallbackEndpoint,
+  listUnhealthyEndpoints,
+  UNHEALTHY_STATES,
+} from '../../../postgres/callback-endpoints.ts';
+import type { Database } from '../../../postgres/database.ts';
+import type { Authorize } from '../../authorize.ts';
+import { sendOperatorSuccess } from '../../envelope.ts';
+import { listLimit, oneOf, queryParameters } from '../../query-parameters.ts';
+import { unhealthyEndpointsSchema } from '../list-schemas.ts';
 
 /** Lists the failing and the disabled callback endpoints of all clients. */
 export function listCallbackEndpoints(app: FastifyInstance, authorize: Authorize, database: Database): void {

@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox';
-import { englishOnly } from '../../lib/bilingual-text.ts';
-import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
+import { englishOnly } from '../../../lib/bilingual-text.ts';
+import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../../schemas.ts';
 import { OperatorTransaction } from './search-schema.ts';
 import { TIMELINE_KINDS } from './timeline.ts';
 

@@ -1,15 +1,15 @@
-import type { HashAccount } from '../../account-checks/account-hash.ts';
-import { isAccountStatus } from '../../domain/account.ts';
-import { type BankDirectory, parseAccountNumber } from '../../domain/bank.ts';
-import { publishedReason, readFailureReason } from '../../domain/failure-reason.ts';
-import type { InquirySummary } from '../../domain/support-summary.ts';
-import type { Transaction } from '../../domain/transaction.ts';
-import type { BilingualText } from '../../lib/bilingual-text.ts';
-import { type AccountCheck, findAccountChecks } from '../../postgres/account-checks.ts';
-import { type Attempt, listAttempts } from '../../postgres/callback-history.ts';
-import type { Database } from '../../postgres/database.ts';
-import { listActionsAbout, type OperatorAction } from '../../postgres/operator-actions.ts';
-import { listStatusUpdates, type StatusUpdate } from '../../postgres/status-updates.ts';
+import type { HashAccount } from '../../../account-checks/account-hash.ts';
+import { isAccountStatus } from '../../../domain/account.ts';
+import { type BankDirectory, parseAccountNumber } from '../../../domain/bank.ts';
+import { publishedReason, readFailureReason } from '../../../domain/failure-reason.ts';
+import type { InquirySummary } from '../../../domain/support-summary.ts';
+import type { Transaction } from '../../../domain/transaction.ts';
+import type { BilingualText } from '../../../lib/bilingual-text.ts';
+import { type AccountCheck, findAccountChecks } from '../../../postgres/account-checks.ts';
+import { type Attempt, listAttempts } from '../../../postgres/callback-history.ts';
+import type { Database } from '../../../postgres/database.ts';
+import { listActionsAbout, type OperatorAction } from '../../../postgres/operator-actions.ts';
+import { listStatusUpdates, type StatusUpdate } from '../../../postgres/status-updates.ts';
 import {
   type EventDelivery,
   findInquirySchedule,
@@ -17,7 +17,7 @@ import {
   listEventDeliveries,
   listTransactionEvents,
   type TransactionEvent,
-} from '../../postgres/transaction-timeline.ts';
+} from '../../../postgres/transaction-timeline.ts';
 
 export const TIMELINE_KINDS = [
   'created',

@@ -1,4 +1,4 @@
-import { httpUrl, setting } from './config-values.ts';
+import { httpUrl, setting } from './values.ts';
 
 const PLACEHOLDERS = ['transaction_id', 'client_id', 'request_id', 'from', 'to'] as const;
 const PLACEHOLDER = /\{([^{}]*)\}/g;

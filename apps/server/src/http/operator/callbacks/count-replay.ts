@@ -1,8 +1,13 @@
-import { englishOnly } from '../../lib/bilingual-text.ts';
-import { countReplay, type EventRange, type ReplayCount, type ReplayedState } from '../../postgres/callback-replays.ts';
-import type { Database } from '../../postgres/database.ts';
-import { ApiError } from '../errors.ts';
-import { invalidRequest } from '../query-parameters.ts';
+import { englishOnly } from '../../../lib/bilingual-text.ts';
+import {
+  countReplay,
+  type EventRange,
+  type ReplayCount,
+  type ReplayedState,
+} from '../../../postgres/callback-replays.ts';
+import type { Database } from '../../../postgres/database.ts';
+import { ApiError } from '../../errors.ts';
+import { invalidRequest } from '../../query-parameters.ts';
 
 export interface CountDependencies {
   readonly database: Database;

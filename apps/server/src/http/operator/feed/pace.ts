@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../../errors.ts';
 
 const NEWLINE = 0x0a;
 /** How long the rest of a feed that failed is read. */

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import type { JsonObject } from '../../lib/exact-json.ts';
-import type { Database } from '../../postgres/database.ts';
-import { endInquiryReview, lockInquiryReview } from '../../postgres/status-inquiries.ts';
-import type { Authorize } from '../authorize.ts';
-import { requireJson } from '../request-body.ts';
-import { fieldsOf, reasonOf } from './action-request.ts';
-import { resolveReviewSchema } from './action-schemas.ts';
-import type { FourEyes } from './four-eyes/four-eyes.ts';
-import type { GuardedOperation } from './four-eyes/guarded-operation.ts';
+import type { JsonObject } from '../../../lib/exact-json.ts';
+import type { Database } from '../../../postgres/database.ts';
+import { endInquiryReview, lockInquiryReview } from '../../../postgres/status-inquiries.ts';
+import type { Authorize } from '../../authorize.ts';
+import { requireJson } from '../../request-body.ts';
+import { fieldsOf, reasonOf } from '../action-request.ts';
+import { resolveReviewSchema } from '../action-schemas.ts';
+import type { FourEyes } from '../four-eyes/four-eyes.ts';
+import type { GuardedOperation } from '../four-eyes/guarded-operation.ts';
 import { findRequested } from './read-transaction.ts';
 
 export interface ResolveReviewDependencies {

@@ -1,4 +1,4 @@
-import { httpUrl, list, oneOf, setting, text, withDefault, yesOrNo } from './config-values.ts';
+import { httpUrl, list, oneOf, setting, text, withDefault, yesOrNo } from './values.ts';
 
 /** A number from 0 to 1, such as `0.01`. */
 function fraction(value: string): number {

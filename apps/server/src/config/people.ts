@@ -1,6 +1,6 @@
-import { FOUR_EYES_KINDS, type FourEyesKind } from './auth/four-eyes.ts';
-import { isRole, ROLES, type Role } from './auth/roles.ts';
-import { httpUrl, list, publicUrl, setting, text, wholeNumber, withDefault } from './config-values.ts';
+import { FOUR_EYES_KINDS, type FourEyesKind } from '../auth/four-eyes.ts';
+import { isRole, ROLES, type Role } from '../auth/roles.ts';
+import { httpUrl, list, publicUrl, setting, text, wholeNumber, withDefault } from './values.ts';
 
 /** How people log in on the operator listener, and for how long. A part of SETTINGS (config.ts). */
 export const PEOPLE_SETTINGS = {

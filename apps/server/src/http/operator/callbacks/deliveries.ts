@@ -1,15 +1,19 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { englishOnly } from '../../lib/bilingual-text.ts';
-import { listUndelivered, UNDELIVERED_STATES, type UndeliveredDelivery } from '../../postgres/callback-outbox-list.ts';
-import type { Database } from '../../postgres/database.ts';
-import { type Authorize, callerOf } from '../authorize.ts';
-import { type Cursors, linkToNext } from '../cursors.ts';
-import { sendOperatorSuccess } from '../envelope.ts';
-import { LIMIT_DEFAULT, LIMIT_MAX, nextPage, pageParameters } from '../pages.ts';
-import { invalidRequest, oneOf, searchParameters, wholeNumber } from '../query-parameters.ts';
-import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
-import { textParameter } from './search-filter.ts';
+import { englishOnly } from '../../../lib/bilingual-text.ts';
+import {
+  listUndelivered,
+  UNDELIVERED_STATES,
+  type UndeliveredDelivery,
+} from '../../../postgres/callback-outbox-list.ts';
+import type { Database } from '../../../postgres/database.ts';
+import { type Authorize, callerOf } from '../../authorize.ts';
+import { type Cursors, linkToNext } from '../../cursors.ts';
+import { sendOperatorSuccess } from '../../envelope.ts';
+import { LIMIT_DEFAULT, LIMIT_MAX, nextPage, pageParameters } from '../../pages.ts';
+import { invalidRequest, oneOf, searchParameters, wholeNumber } from '../../query-parameters.ts';
+import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../../schemas.ts';
+import { textParameter } from '../transactions/search-filter.ts';
 
 export interface OperatorDeliveriesDependencies {
   readonly authorize: Authorize;

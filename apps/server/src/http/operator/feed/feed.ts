@@ -1,18 +1,18 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Feed, FeedReport, FeedRun } from '../../feed/feed.ts';
-import { englishOnly } from '../../lib/bilingual-text.ts';
-import { DatabaseUnavailable } from '../../postgres/database.ts';
-import type { Restore } from '../../postgres/restores.ts';
-import { type Authorize, callerOf } from '../authorize.ts';
-import { sendOperatorSuccess, success } from '../envelope.ts';
-import { ApiError, unavailable } from '../errors.ts';
-import { requireBodyOf } from '../request-body.ts';
-import { preferredType } from '../request-headers.ts';
-import { decompressBody, requireEncoding } from './feed-encoding.ts';
-import { discardRest, readAtPace } from './feed-pace.ts';
-import { sendWithProgress } from './feed-progress.ts';
-import { feedSchema } from './feed-schema.ts';
+import type { Feed, FeedReport, FeedRun } from '../../../feed/feed.ts';
+import { englishOnly } from '../../../lib/bilingual-text.ts';
+import { DatabaseUnavailable } from '../../../postgres/database.ts';
+import type { Restore } from '../../../postgres/restores.ts';
+import { type Authorize, callerOf } from '../../authorize.ts';
+import { sendOperatorSuccess, success } from '../../envelope.ts';
+import { ApiError, unavailable } from '../../errors.ts';
+import { requireBodyOf } from '../../request-body.ts';
+import { preferredType } from '../../request-headers.ts';
+import { decompressBody, requireEncoding } from './encoding.ts';
+import { discardRest, readAtPace } from './pace.ts';
+import { sendWithProgress } from './progress.ts';
+import { feedSchema } from './schema.ts';
 
 /** Parsing longer JSON would delay all other requests. NDJSON is read line by line and has no such limit. */
 const JSON_BYTES_MAX = 1024 * 1024;

@@ -1,11 +1,11 @@
-import type { BankDirectory } from '../../domain/bank.ts';
-import { isPlainText } from '../../domain/identifiers.ts';
-import { JAKARTA_OFFSET_MS } from '../../domain/instant.ts';
-import { STATUSES } from '../../domain/transaction.ts';
-import { englishOnly } from '../../lib/bilingual-text.ts';
-import { IDENTIFIERS, type SearchFilter, type SearchKey } from '../../postgres/transaction-search.ts';
-import { bankCodeParameter, invalidRequest, moneyParameter, oneOf, timeRange } from '../query-parameters.ts';
-import { accountNumbersOf, bankFilter } from '../transactions/filter.ts';
+import type { BankDirectory } from '../../../domain/bank.ts';
+import { isPlainText } from '../../../domain/identifiers.ts';
+import { JAKARTA_OFFSET_MS } from '../../../domain/instant.ts';
+import { STATUSES } from '../../../domain/transaction.ts';
+import { englishOnly } from '../../../lib/bilingual-text.ts';
+import { IDENTIFIERS, type SearchFilter, type SearchKey } from '../../../postgres/transaction-search.ts';
+import { bankCodeParameter, invalidRequest, moneyParameter, oneOf, timeRange } from '../../query-parameters.ts';
+import { accountNumbersOf, bankFilter } from '../../transactions/filter.ts';
 
 export const SEARCH_PARAMETERS = [
   'q',

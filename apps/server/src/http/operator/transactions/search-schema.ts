@@ -1,9 +1,9 @@
 import { type TProperties, Type } from 'typebox';
-import { englishOnly } from '../../lib/bilingual-text.ts';
-import { TransactionStatus } from '../check-status/schema.ts';
-import { nextPage, pageParameters } from '../pages.ts';
-import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
-import { AuditRecord } from './list-schemas.ts';
+import { englishOnly } from '../../../lib/bilingual-text.ts';
+import { TransactionStatus } from '../../check-status/schema.ts';
+import { nextPage, pageParameters } from '../../pages.ts';
+import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../../schemas.ts';
+import { AuditRecord } from '../list-schemas.ts';
 
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
 const money = (description: string, example: number) =>
