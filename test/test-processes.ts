@@ -50,6 +50,7 @@ const ALONE = [
   'bank/schedule',
   'client/browser',
   'client/killed-service',
+  'feed/http',
   'feed/ndjson',
   'outbound/hostile-receivers',
   'rails/acmt-conformance',

@@ -26,8 +26,8 @@ const MAIN = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));
 export const RUN_TIMEOUT_MS = 180_000;
 /** For a test's `skip`. */
 export const LINUX_ONLY = process.platform !== 'linux' && 'the benchmark runs on Linux only';
-/** An environment in which neither wrk nor taskset is found. */
-export const WITHOUT_PROGRAMS = { PATH: '/nowhere' };
+/** An environment in which neither wrk nor taskset is found, nor what only CI must have. */
+export const WITHOUT_PROGRAMS = { PATH: '/nowhere', CI: 'false' };
 
 export async function openBench(): Promise<Bench> {
   const directory = await mkdtemp(path.join(tmpdir(), 'tiba-bench-test-'));

@@ -9,10 +9,10 @@ export function commandIsMissing(command: string): string | false {
   return missing;
 }
 
-/** The same for a command that is large: its tests run where it is installed, in CI too. */
+/** The same for a command that is large: its tests run where it is installed, in CI too. `command`: a name, or an absolute path. */
 export function optionalCommandIsMissing(command: string): string | false {
   const directories = process.env['PATH']?.split(path.delimiter) ?? [];
-  if (directories.some((directory) => isExecutable(path.join(directory, command)))) return false;
+  if (directories.some((directory) => isExecutable(path.resolve(directory, command)))) return false;
   return `The ${command} command is not installed, so this was not checked.`;
 }
 
