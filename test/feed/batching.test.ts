@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { parseUpdate } from '../../apps/server/src/feed/parse-update.ts';
+import type { Database } from '../../apps/server/src/postgres/database.ts';
+import { createTransactionUpdater } from '../../apps/server/src/transactions/transaction-updater.ts';
+import { startTestService, statusUpdate, type TestService, testBanks } from '../support/service.ts';
 
 let service: TestService;
 before(async () => {
@@ -47,4 +50,48 @@ test('many concurrent feeds of one line are stored together, and each gets its o
     const { rejected } = answer.json.data as { rejected: { line: number }[] };
     for (const { line } of rejected) assert.equal(line, 1);
   }
+});
+
+/** Applies batches of one update. Resolves to how many database transactions each took. */
+function createCountedUpdater(database: Database) {
+  let transactions = 0;
+  const counted: Database = {
+    ...database,
+    transaction(work, options) {
+      transactions += 1;
+      return database.transaction(work, options);
+    },
+  };
+  const updater = createTransactionUpdater({
+    database: counted,
+    expectedMs: () => 1_800_000,
+    firstInquiryMs: 5_000,
+    now: Date.now,
+    versionFloor: () => 0,
+  });
+  return async (message: Record<string, unknown>, times = 1): Promise<number[]> => {
+    const update = { line: 1, source: 'core', raw: JSON.stringify(message), update: parseUpdate(message, testBanks) };
+    const counts: number[] = [];
+    for (let time = 0; time < times; time += 1) {
+      const earlier = transactions;
+      await updater.apply([update]);
+      counts.push(transactions - earlier);
+    }
+    return counts;
+  };
+}
+
+/** Regression: batches without such an update used up those that look first, and ended their growth. */
+test('a batch that took a stored transaction for new is applied twice; the next such batches look first', async () => {
+  const apply = createCountedUpdater(service.app.database);
+  const known = statusUpdate({ transaction_id: 'TG1000000001', reference_id: 'TG1' });
+  const final = { client_id: 'alpha', transaction_id: 'TG1000000001', status: 'SUCCESS' };
+  assert.deepEqual(await apply(known, 2), [1, 2]);
+  assert.deepEqual(await apply(final, 8), Array(8).fill(1));
+  assert.deepEqual(await apply(known, 8), Array(8).fill(1), 'eight batches look first');
+  // A first update with a final status is looked up: it proves nothing.
+  await apply(statusUpdate({ transaction_id: 'TG1000000002', reference_id: 'TG2', status: 'SUCCESS' }));
+  assert.deepEqual(await apply(known, 17), [2, ...Array(16).fill(1)], 'then sixteen');
+  await apply(statusUpdate({ transaction_id: 'TG1000000003', reference_id: 'TG3' }));
+  assert.deepEqual(await apply(known, 9), [2, ...Array(8).fill(1)], 'and eight after a transaction that was new');
 });

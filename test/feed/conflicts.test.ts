@@ -70,6 +70,17 @@ suite(
       });
     }
 
+    // Regression: it was taken for the first message of its transaction, and its answer for a rejection.
+    test('a whole first message again, with another total', async () => {
+      const id = newId();
+      const first = statusUpdate({ transaction_id: id, reference_id: id });
+      await feed(first);
+      const reason = 'total_amount differs from amount + fee of the first status update';
+      const other = { ...first, total_amount: '1.00' };
+      assert.deepEqual(await feed(other), only({ conflicts: [{ line: 1, transaction_id: id, reason }] }));
+      assert.deepEqual(await outcomesOf(service, id), ['inserted', 'conflict']);
+    });
+
     test('a transaction accepts further updates after a conflict', async () => {
       const id = newId();
       await feed(statusUpdate({ transaction_id: id, reference_id: id }));

@@ -116,11 +116,8 @@ const nextVersion = (known: Transaction, { versionFloor }: Pick<UpdateContext, '
   Math.max(known.version, versionFloor) + 1;
 
 function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs }: UpdateContext): UpdateResult {
-  const missing = missingFields(update);
-  if (missing.length > 0) {
-    const names = missing.map((field) => FEED_FIELD_NAMES[field]).join(', ');
-    return { outcome: 'rejected', reason: `the first status update of a transaction needs ${names}` };
-  }
+  const reason = rejectionAsFirst(update);
+  if (reason !== null) return { outcome: 'rejected', reason };
   // None of these is missing.
   const { referenceId = '', amount = '', bankCode = '', bankName = '', accountNumber = '', accountName = '' } = update;
   const createdAt = update.createdAt ?? now;
@@ -134,7 +131,7 @@ function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs
     bankName,
     accountNumber,
     accountName,
-    fee: update.fee ?? '0.00',
+    fee: update.fee ?? DEFAULT_FEE,
     currency: update.currency ?? 'IDR',
     description: update.description ?? '',
     createdAt,
@@ -147,23 +144,29 @@ function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs
     expectedBy: new Date(Math.min(Date.parse(createdAt) + expectedMs(bankCode), LAST_MS)).toISOString(),
     overdueSince: null,
   };
-  if (!hasTotal(transaction, update.totalAmount)) {
-    return { outcome: 'rejected', reason: 'total_amount must be amount + fee' };
-  }
   return { outcome: 'inserted', transaction, events };
 }
 
 /** Fields that the first status update of a transaction must have. */
 const REQUIRED_FIELDS = ['referenceId', 'amount', 'bankCode', 'bankName', 'accountNumber', 'accountName'] as const;
 
-/** What the update lacks to be the first one of its transaction. */
-export const missingFields = (update: StatusUpdate): (typeof REQUIRED_FIELDS)[number][] =>
-  REQUIRED_FIELDS.filter((field) => update[field] === undefined);
+const DEFAULT_FEE = '0.00';
+
+/** Why the update cannot be the first one of its transaction; null if it can, and then it inserts the transaction. */
+export function rejectionAsFirst(update: StatusUpdate): string | null {
+  const missing = REQUIRED_FIELDS.filter((field) => update[field] === undefined);
+  if (missing.length > 0) {
+    const names = missing.map((field) => FEED_FIELD_NAMES[field]).join(', ');
+    return `the first status update of a transaction needs ${names}`;
+  }
+  const { amount = '', fee = DEFAULT_FEE, totalAmount } = update;
+  return hasTotal({ amount, fee }, totalAmount) ? null : 'total_amount must be amount + fee';
+}
 
 /** Later times cannot be written with a year of four digits. */
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-const hasTotal = ({ amount, fee }: Transaction, totalAmount: string | undefined): boolean =>
+const hasTotal = ({ amount, fee }: Pick<Transaction, 'amount' | 'fee'>, totalAmount: string | undefined): boolean =>
   totalAmount === undefined || totalAmount === addMoney(amount, fee);
 
 /** An omitted value contradicts nothing. */

@@ -1,4 +1,4 @@
-import { applyUpdate, missingFields, type UpdateContext, type UpdateResult } from '../domain/apply-update.ts';
+import { applyUpdate, rejectionAsFirst, type UpdateContext, type UpdateResult } from '../domain/apply-update.ts';
 import type { EventKind } from '../domain/event.ts';
 import { keyOf } from '../domain/identifiers.ts';
 import type { StatusUpdate, Transaction } from '../domain/transaction.ts';
@@ -37,6 +37,12 @@ export interface UpdatePlan {
   /** Transactions with a change that the client never sees. */
   readonly annotated: Change[];
   readonly statusUpdates: StatusUpdateRecord[];
+}
+
+/** A plan that `decide` made. */
+export interface DecidedPlan extends UpdatePlan {
+  /** Whether a transaction was taken for a new one, without a look. */
+  readonly isGuess: boolean;
 }
 
 export interface Change {
@@ -79,7 +85,7 @@ export async function decide(
   query: Query,
   updates: readonly ReceivedUpdate[],
   context: DecisionContext,
-): Promise<UpdatePlan> {
+): Promise<DecidedPlan> {
   const entries = new Map<string, Entry>();
   const own = updates.map(({ update }) => entryOf(entries, update, context));
   await readStored(query, entries);
@@ -122,7 +128,8 @@ export async function decide(
       statusUpdates.push({ clientId, transactionId: recordedId, source, raw, outcome, reason });
     }
   }
-  return { applied, ...changesOf(entries.values()), statusUpdates };
+  const isGuess = context.assumesNew && entries.values().some(({ isSought }) => !isSought);
+  return { applied, ...changesOf(entries.values()), statusUpdates, isGuess };
 }
 
 function entryOf(entries: Map<string, Entry>, update: StatusUpdate, { assumesNew }: DecisionContext): Entry {
@@ -149,8 +156,12 @@ async function readStored(query: Query, entries: ReadonlyMap<string, Entry>): Pr
   }
 }
 
-/** An update that ends a transaction seldom is its first one. */
-const mayBeFirst = (update: StatusUpdate): boolean => update.status === 'PROCESS' && missingFields(update).length === 0;
+/**
+ * An update that ends a transaction seldom is its first one. One that would be rejected as the first one inserts
+ * nothing, so no unique key would find out that it is a later one.
+ */
+export const mayBeFirst = (update: StatusUpdate): boolean =>
+  update.status === 'PROCESS' && rejectionAsFirst(update) === null;
 
 function changesOf(entries: Iterable<Entry>): Pick<UpdatePlan, 'inserted' | 'changed' | 'annotated'> {
   const changes: Pick<UpdatePlan, 'inserted' | 'changed' | 'annotated'> = { inserted: [], changed: [], annotated: [] };

@@ -6,7 +6,7 @@ import { type Database, DatabaseContended, DatabaseUnavailable, type Query } fro
 import { byClient } from '../postgres/one-client.ts';
 import { lockTransactions } from '../postgres/transaction-locks.ts';
 import { findNewlyOverdue, findNewlyOverdueOverClients, type TransactionKey } from '../postgres/transactions.ts';
-import { type AppliedUpdate, decide, type ReceivedUpdate, type UpdatePlan } from './decide.ts';
+import { type AppliedUpdate, decide, mayBeFirst, type ReceivedUpdate, type UpdatePlan } from './decide.ts';
 import { persist } from './persist.ts';
 
 export interface TransactionUpdaterDependencies {
@@ -55,16 +55,18 @@ export function createTransactionUpdater({
   }
 
   const guess = createGuess();
-  const applyTogether = (own: Database, updates: readonly ReceivedUpdate[], now: Date): Promise<AppliedUpdate[]> =>
-    guess.during((isGuess) =>
+  const applyTogether = (own: Database, updates: readonly ReceivedUpdate[], now: Date): Promise<AppliedUpdate[]> => {
+    const mayGuess = updates.some(({ update }) => mayBeFirst(update));
+    return guess.during(mayGuess, (isGuess) =>
       retryWhileContended(own, async (query, attempt) => {
         const assumesNew = isGuess && attempt === 1;
         const context = { now: now.toISOString(), versionFloor: versionFloor(), expectedMs };
         const plan = await decide(query, updates, { ...context, assumesNew, looksForHolders: attempt > 1 });
         await persistPlan(query, plan, now);
-        return { result: plan.applied, isRight: assumesNew, isProven: plan.inserted.length > 0 };
+        return { result: plan.applied, isRight: assumesNew, isProven: plan.isGuess };
       }),
     );
+  };
 
   /** A distributed database applies the updates of each client in a database transaction of its own, on one node. */
   async function apply(updates: readonly ReceivedUpdate[], now = new Date(readTime())): Promise<AppliedUpdate[]> {
@@ -125,11 +127,11 @@ async function retryWhileContended<T>(
 interface GuessedResult<T> {
   readonly result: T;
   readonly isRight: boolean;
-  /** Whether there was something to be wrong about. */
+  /** Whether there was something to be wrong about: transactions that were not looked up. */
   readonly isProven: boolean;
 }
 
-/** Batches that look first: after one that did not and was wrong, and after many of those. */
+/** Batches with something to guess that look first: after one that did not and was wrong, and after many of those. */
 const CAUTIOUS_BATCHES_MIN = 8;
 const CAUTIOUS_BATCHES_MAX = 256;
 
@@ -148,8 +150,9 @@ function createGuess() {
   }
 
   return {
-    async during<T>(work: (isGuess: boolean) => Promise<GuessedResult<T>>): Promise<T> {
-      const isGuess = next();
+    /** A batch that has nothing to guess (`mayGuess`) tells nothing about the next ones. */
+    async during<T>(mayGuess: boolean, work: (isGuess: boolean) => Promise<GuessedResult<T>>): Promise<T> {
+      const isGuess = mayGuess && next();
       const { result, isRight, isProven } = await work(isGuess);
       if (isGuess && !isRight) {
         cautious = cautiousNext;
