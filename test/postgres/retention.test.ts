@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { scanCallbacks } from '../../apps/server/src/postgres/callbacks-retention.ts';
+import type { Database } from '../../apps/server/src/postgres/database.ts';
 import { findOldestEvent, scanEvents } from '../../apps/server/src/postgres/events-retention.ts';
 import { createLease } from '../../apps/server/src/postgres/leases.ts';
 import type { RetentionScan } from '../../apps/server/src/postgres/retention-scan.ts';
@@ -240,24 +241,31 @@ test('final transactions go after their events; a process that died in between c
   assert.deepEqual(await sql('select from tiba.other_status_updates where transaction_id = $1', [first]), []);
 });
 
-/** Regression: one statement examined the old events of every client, and took longer than a statement may. */
-test('old events of many clients go, of some clients in each batch', async () => {
-  const clients = 30;
+/** Adds clients. Of the events of each, all but the newest are old. */
+async function addClientsWithEvents(prefix: string, clients: number, events: number): Promise<void> {
   await sql(
     `insert into tiba.clients (client_id, name, secret_hash, scopes)
-     select 'many-' || n, 'x', '\\x00', '{}' from generate_series(1, $1::int) as n`,
-    [clients],
+     select $1 || n, 'x', '\\x00', '{}' from generate_series(1, $2::int) as n`,
+    [prefix, clients],
   );
   await sql(
     `insert into tiba.event_sequences (client_id, last_sequence)
-     select client_id, 4 from tiba.clients where client_id like 'many-%'`,
+     select client_id, $2 from tiba.clients where starts_with(client_id, $1)`,
+    [prefix, events],
   );
   await sql(
     `insert into tiba.events (client_id, sequence, occurred_at, version, subject_id, kind)
-     select client_id, sequence, now() - case when sequence < 4 then interval '500 days' else interval '0' end, 1,
+     select client_id, sequence, now() - case when sequence < $2 then interval '500 days' else interval '0' end, 1,
             'TB' || sequence, 'disbursement.succeeded'
-       from tiba.clients cross join generate_series(1, 4) as sequence where client_id like 'many-%'`,
+       from tiba.clients cross join generate_series(1, $2::int) as sequence where starts_with(client_id, $1)`,
+    [prefix, events],
   );
+}
+
+/** Regression: one statement examined the old events of every client, and took longer than a statement may. */
+test('old events of many clients go, of some clients in each batch', async () => {
+  const clients = 30;
+  await addClientsWithEvents('many-', clients, 4);
   const grown = async (): Promise<unknown> =>
     (
       await sql("select count(*)::int from tiba.event_sequences where client_id like 'many-%' and removed_up_to = 3")
@@ -270,6 +278,52 @@ test('old events of many clients go, of some clients in each batch', async () =>
   const left = await sql("select distinct sequence::int from tiba.events where client_id like 'many-%'");
   assert.deepEqual(left, [{ sequence: 4 }]);
 });
+
+/** Regression: the old events of every client that waits for the archive were read, and the statement timed out. */
+test('clients that wait for the archive do not keep the old events of others, and theirs are not read', async () => {
+  await addClientsWithEvents('waits-', 40, 50);
+  await addClientsWithEvents('archived-', 1, 4);
+  await sql(
+    `update tiba.event_sequences set archived_up_to = case when starts_with(client_id, 'waits-') then 0 else 2 end
+      where starts_with(client_id, 'waits-') or starts_with(client_id, 'archived-')`,
+  );
+  const { database } = service.app;
+  const examined: number[] = [];
+  const watched: Database = {
+    ...database,
+    async query(statement, values, name) {
+      if (statement.includes('last.sequence')) examined.push(await eventsRead(statement, values));
+      return database.query(statement, values, name);
+    },
+  };
+  assert.deepEqual(await scanBatches(scanEvents(watched, 50)), [2]);
+  assert.ok(Math.max(...examined) < 100, `${String(examined)} events were read`);
+  await sql('update tiba.event_sequences set archived_up_to = null');
+  assert.equal(
+    (await eventBatches(1_000)).reduce((sum, size) => sum + size, 0),
+    40 * 49 + 1,
+  );
+});
+
+interface PlanNode {
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** How many events the statement reads. */
+async function eventsRead(statement: string, values: readonly unknown[] = []): Promise<number> {
+  const explained = `explain (analyze, timing off, format json) ${statement}`;
+  const [row] = await service.app.database.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(explained, values);
+  const count = ({ Plans: plans = [], ...node }: PlanNode): number =>
+    plans.reduce((sum, plan) => sum + count(plan), 0) +
+    (node['Relation Name'] === 'events'
+      ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+      : 0);
+  return count(row?.['QUERY PLAN'][0].Plan ?? assert.fail('no plan'));
+}
 
 /** Regression: each batch stepped over all that stays again, and took longer and longer. */
 test('what must stay is examined once in an hour, and not in each batch', async () => {

@@ -28,8 +28,9 @@ async function scan(
 }
 
 /**
- * Of how many clients the statement that follows examines events: of a thousand clients it would examine a million
- * events at once, which takes longer than a statement may.
+ * Of how many clients the statement that follows examines old events: of a thousand clients it would examine a million
+ * events at once, which takes longer than a statement may. Clients that wait for the archive are left out
+ * first: they would not count toward these, and each would cost as much.
  */
 const GROWN_CLIENTS_MAX = 20;
 
@@ -55,6 +56,7 @@ const NEXT_EVENTS = `(
 
 // Each event's own time counts. One event with a wrong time must not remove the events around it.
 // The newest event stays: a reader that has read all begins its next page with it.
+// The archive comes first: a client that waits for it is left out before its events are read.
 const GROWN_SQL = `
 select s.client_id, last.sequence
   from tiba.event_sequences s
@@ -64,11 +66,10 @@ select s.client_id, last.sequence
      (select max(next.sequence) from ${NEXT_EVENTS})) as sequence) kept
  cross join lateral (
    select v.sequence from tiba.events v
-    where v.client_id = s.client_id and v.sequence > s.removed_up_to and v.sequence < kept.sequence
-      -- The archive comes first.
-      and v.sequence <= coalesce(s.archived_up_to, v.sequence) ${ofClient('v')}
+    where v.client_id = s.client_id and v.sequence > s.removed_up_to
+      and v.sequence <= least(kept.sequence - 1, s.archived_up_to) ${ofClient('v')}
     order by v.sequence desc limit 1) last
- where true ${ofClient('s')}
+ where (s.archived_up_to is null or s.archived_up_to > s.removed_up_to) ${ofClient('s')}
  limit $3`;
 
 /** `positions`: of each client, the last event that was examined and stays. */
