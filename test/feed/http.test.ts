@@ -189,6 +189,19 @@ suite('compressed bodies', () => {
     }
   });
 
+  // Regression: all after the first zstd frame, or after zeros that follow a gzip member, was dropped without a word.
+  test('several frames, or members, are one body; what follows them and is none: 400, not a part of the feed', async () => {
+    for (const [encoding, compress] of Object.entries(ENCODERS)) {
+      const part = () => compress(`${newLine()}\n`);
+      const whole = Buffer.concat([part(), compress(''), part(), part()]);
+      assert.deepEqual(reportOf(await post(service, whole, encoded(encoding))), only({ inserted: 3 }));
+      for (const rest of [Buffer.concat([Buffer.alloc(8), part()]), Buffer.from('x'), Buffer.from(newLine())]) {
+        const answer = await post(service, Buffer.concat([part(), rest]), encoded(encoding));
+        assert.deepEqual([answer.status, answer.json.error_code], [400, 'INVALID_FORMAT'], encoding);
+      }
+    }
+  });
+
   test('a body that is not what Content-Encoding says, or is cut off: 400, and the lines before it count', async () => {
     for (const [encoding, compress] of Object.entries(ENCODERS)) {
       const whole = compress(Array.from({ length: 3_000 }, newLine).join('\n'));

@@ -1,8 +1,9 @@
-import { Readable, type Transform } from 'node:stream';
+import { Readable } from 'node:stream';
 import zlib from 'node:zlib';
 import type { onRequestHookHandler, preParsingHookHandler } from 'fastify';
 import { englishOnly } from '../../../lib/bilingual-text.ts';
 import { ApiError } from '../../errors.ts';
+import { type FrameDecoder, FramesDecoder } from './frames.ts';
 
 /** Bodies of the feed that are compressed (RFC 9110, section 8.4; zstd: RFC 9659). */
 
@@ -17,7 +18,7 @@ const ZSTD_WINDOW_LOG_MAX = 23;
 /** As much as a socket gives at once. */
 const CHUNK_BYTES = 64 * 1024;
 
-const DECODERS: Readonly<Record<string, () => Transform & { readonly bytesWritten: number }>> = {
+const DECODERS: Readonly<Record<string, () => FrameDecoder>> = {
   gzip: () => zlib.createGunzip({ chunkSize: CHUNK_BYTES }),
   zstd: () =>
     zlib.createZstdDecompress({
@@ -43,8 +44,9 @@ const NO_DECODER = englishOnly(
 
 /** A preParsing hook: the body's bytes as they were before the sender compressed them. */
 export const decompressBody: preParsingHookHandler = ({ headers }, reply, payload, done) => {
-  const decoder = DECODERS[encodingOf(headers['content-encoding'])]?.();
-  if (decoder === undefined) return done(null, payload);
+  const open = DECODERS[encodingOf(headers['content-encoding'])];
+  if (open === undefined) return done(null, payload);
+  const decoder = new FramesDecoder(open);
   // Without `pipeline`: it would destroy the request with the decoder, and the answer could not be sent.
   payload.pipe(decoder);
   payload.once('error', (error) => decoder.destroy(error));
@@ -64,7 +66,7 @@ export const decompressBody: preParsingHookHandler = ({ headers }, reply, payloa
 };
 
 /** Holds a chunk or two, whatever the bytes expand to. @throws ApiError */
-async function* bounded(decoder: Transform & { readonly bytesWritten: number }): AsyncGenerator<Buffer> {
+async function* bounded(decoder: FramesDecoder): AsyncGenerator<Buffer> {
   let bytes = 0;
   try {
     for await (const chunk of decoder as AsyncIterable<Buffer>) {
