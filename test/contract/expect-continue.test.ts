@@ -48,6 +48,22 @@ test('the feed and the login get 100 too', async () => {
   }
 });
 
+/** Regression: it was held to the limit of JSON. Most clients wait a second for 100, and some until they time out. */
+test('a feed of NDJSON gets 100, however long it is; one of JSON does not', async () => {
+  const authorization = `Bearer ${service.core.token}`;
+  const head = { authorization, 'content-length': String(2 * 1024 * 1024) };
+  for (const [type, status] of [
+    ['application/x-ndjson', 100],
+    ['Application/X-NDJSON; charset=utf-8', 100],
+    ['application/json', 413],
+  ] as const) {
+    const connection = await openRawConnection(service.operatorUrl);
+    sendHead(connection, '/feed/v1/transactions', { ...head, 'content-type': type });
+    assert.equal((await connection.readAny())?.status, status, type);
+    connection.end();
+  }
+});
+
 suite('a rejected head is answered at once, without 100, and the connection is closed', () => {
   // Regression: 100 was sent before the caller was known, so anyone could have any body read.
   const cases: readonly [string, ErrorCode, string, () => Record<string, string>][] = [

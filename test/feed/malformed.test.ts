@@ -339,7 +339,11 @@ test('the faults of a feed are listed in line order, 10,000 of them, with the nu
     // These are rejected only when their batch is applied.
     return JSON.stringify({ client_id: 'alpha', transaction_id: 'TX9000000001', status: 'SUCCESS' });
   });
+  service.logged.length = 0;
   const { rejected, unlisted } = reportOf(await post(service, lines.join('\n')));
+  // Regression: the access log counted those that are listed.
+  const access = service.logged.find(({ feed }) => feed !== undefined);
+  assert.match(String(access?.['feed']), / 12000 rejected$/);
   assert.equal(rejected.length, 10_000);
   assert.equal(unlisted, 2_000);
   const numbers = rejected.map(({ line }) => line);

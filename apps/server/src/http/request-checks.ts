@@ -106,12 +106,18 @@ export const expectsContinue = ({ headers: { expect }, raw }: FastifyRequest): b
  * is rejected without it.
  */
 export const sendContinue: onRequestHookHandler = (request, reply, done) => {
-  if (expectsContinue(request) && !(Number(request.headers['content-length']) > request.routeOptions.bodyLimit)) {
+  if (expectsContinue(request) && !isBodyTooLarge(request)) {
     if (request.headers.upgrade === undefined) reply.removeHeader('connection');
     reply.raw.writeContinue();
   }
   done();
 };
+
+function isBodyTooLarge({ headers, routeOptions: { bodyLimit, config } }: FastifyRequest): boolean {
+  if (!(Number(headers['content-length']) > bodyLimit)) return false;
+  const [type = ''] = (headers['content-type'] ?? '').split(';', 1);
+  return type.trim().toLowerCase() !== config.streamedType;
+}
 
 /**
  * For a route that reads a body, after the hooks that may have waited. A connection that ended meanwhile has emitted

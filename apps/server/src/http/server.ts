@@ -52,6 +52,10 @@ declare module 'fastify' {
     /** When the request's head had arrived, on the monotonic clock. */
     startedMs: number;
   }
+  interface FastifyContextConfig {
+    /** The media type of bodies that the operation reads as a stream. `bodyLimit` does not hold for them. */
+    streamedType?: string;
+  }
   interface FastifyInstance {
     /** Requests whose operation bounds the time in which the body arrives. Any other must arrive within 10 s. */
     readonly pacedRequests: WeakSet<http.IncomingMessage>;

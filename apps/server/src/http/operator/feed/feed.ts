@@ -47,16 +47,16 @@ export function receiveFeed(
     requireBodyOf('application/json', NDJSON),
     requireEncoding,
   ];
-  const options = { onRequest, preParsing: decompressBody, bodyLimit: JSON_BYTES_MAX, schema: feedSchema };
-  app.post('/feed/v1/transactions', options, async (request, reply) => {
+  const body = { preParsing: decompressBody, bodyLimit: JSON_BYTES_MAX, config: { streamedType: NDJSON } };
+  app.post('/feed/v1/transactions', { onRequest, ...body, schema: feedSchema }, async (request, reply) => {
     const run = feed.open(callerOf(request).client.clientId, request.span);
     const received = receive(request, run);
     if (preferredType(request.headers.accept, [NDJSON]) === null) {
       await received;
-      return sendOperatorSuccess(reply, messageFor(run.report), reportJson(run.report, latestRestore()));
+      return sendOperatorSuccess(reply, messageFor(run), reportJson(run.report, latestRestore()));
     }
     const result = received.then(() =>
-      success('en', englishOnly(messageFor(run.report)), reportJson(run.report, latestRestore())),
+      success('en', englishOnly(messageFor(run)), reportJson(run.report, latestRestore())),
     );
     return sendWithProgress(reply, run, { result, failed: (error) => app.errorAnswer(error, request).body });
   });
@@ -77,16 +77,16 @@ export function receiveFeed(
       }
     } catch (error) {
       discardRest(request.raw);
-      throw toApiError(error, run.report, lineTimeoutMs);
+      throw toApiError(error, run, lineTimeoutMs);
     }
-    request.logFields = { feed: counts(run.report) };
+    request.logFields = { feed: counts(run) };
   }
 }
 
-function toApiError(error: unknown, report: FeedReport, lineTimeoutMs: number): unknown {
+function toApiError(error: unknown, run: FeedRun, lineTimeoutMs: number): unknown {
   if (error instanceof ApiError && error.code === 'REQUEST_TIMEOUT') {
     const message = englishOnly(
-      `The feed completed no line for ${lineTimeoutMs / 1000} s (stored so far: ${counts(report)}): ` +
+      `The feed completed no line for ${lineTimeoutMs / 1000} s (stored so far: ${counts(run)}): ` +
         'send the whole feed again, nothing is applied twice',
     );
     // The core may still read, so it is answered. The connection closes with the answer, and ends the reading.
@@ -94,7 +94,7 @@ function toApiError(error: unknown, report: FeedReport, lineTimeoutMs: number): 
   }
   if (!(error instanceof DatabaseUnavailable)) return error;
   const message = englishOnly(
-    `the database cannot take the rest now (stored so far: ${counts(report)}). Send the whole feed again, ` +
+    `the database cannot take the rest now (stored so far: ${counts(run)}). Send the whole feed again, ` +
       'nothing is applied twice',
   );
   return unavailable(message, RETRY_AFTER_MS, error);
@@ -104,11 +104,16 @@ function toApiError(error: unknown, report: FeedReport, lineTimeoutMs: number): 
 const reportJson = (report: FeedReport, restore: Restore | null): string =>
   JSON.stringify({ ...report, restored_at: restore?.restoredAt ?? null, restored_to: restore?.restoredTo ?? null });
 
-const counts = ({ inserted, advanced, unchanged, conflicts, rejected }: FeedReport): string =>
-  `${inserted} inserted, ${advanced} advanced, ${unchanged} unchanged, ${conflicts.length} conflicts, ` +
-  `${rejected.length} rejected`;
+/** Not of the report, which lists only some of the conflicts and rejected lines. */
+function counts(run: FeedRun): string {
+  const { inserted, advanced, unchanged, conflicts, rejected } = run.progress();
+  return (
+    `${inserted} inserted, ${advanced} advanced, ${unchanged} unchanged, ${conflicts} conflicts, ` +
+    `${rejected} rejected`
+  );
+}
 
-const messageFor = ({ conflicts, rejected }: FeedReport): string =>
-  conflicts.length + rejected.length === 0
-    ? 'Feed applied'
-    : 'Feed applied, but not every line: see conflicts and rejected';
+function messageFor(run: FeedRun): string {
+  const { conflicts, rejected } = run.progress();
+  return conflicts + rejected === 0 ? 'Feed applied' : 'Feed applied, but not every line: see conflicts and rejected';
+}
