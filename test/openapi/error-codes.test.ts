@@ -192,7 +192,8 @@ async function createResources(): Promise<Record<string, string>> {
     delivery_id: `${endpointId}-1`,
     validation_id: String(validation.json.data?.['validation_id']),
     proposal_id: await createProposal(),
-    // None has this ID.
+    // None has these IDs.
+    key_id: '0'.repeat(16),
     replay_id: `rp_${'0'.repeat(20)}`,
   };
 }

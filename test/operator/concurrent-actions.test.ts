@@ -66,6 +66,8 @@ test('a path that PostgreSQL cannot hold as text names nothing', async () => {
       ['POST', `transactions/${text}/inquire`],
       ['POST', `transactions/${text}/resolve-review`],
       ['POST', `callback-deliveries/${text}/resend`],
+      ['POST', `clients/alpha/secrets/${text}/retire`],
+      ['POST', `clients/alpha/snap/keys/${text}/remove`],
     ] as const) {
       const { status } = await act(method, path, { ...REASON, ...(path.endsWith('resend') && { client_id: 'alpha' }) });
       assert.ok(status === 404 || status === 400, `${path}: ${status}`);

@@ -90,6 +90,7 @@ export function clientSnap(
     const { key_id: keyId } = request.params as { readonly key_id: string };
     const order = { client_id: clientInPath(request), key_id: keyId };
     const requested = { reason: reasonOf(request), clientId: order.client_id, subjectId: keyId };
+    if (!KEY_ID.test(keyId)) throw new ApiError('NOT_FOUND', { message: NO_KEY });
     return removeKey(request, reply, { kinds: [], change: order, ...requested, message: MESSAGES.keyRemoved });
   });
 
@@ -221,4 +222,6 @@ function keyIn(pem: unknown): ReturnType<typeof readSnapPublicKey> {
   }
 }
 
+/** As `readSnapPublicKey` makes it. */
+const KEY_ID = /^[0-9a-f]{16}$/;
 const NO_KEY = englishOnly('The client has no key with this ID: GET /operator/v1/clients/{client_id}/snap lists them');
