@@ -353,6 +353,12 @@ test('a replay of many callbacks is counted by one person, and begins when anoth
   assertSuccess(await approve(budi, again));
   const replays = await sql('select created_by, client_id from tiba.callback_replays');
   assert.deepEqual(replays, [{ created_by: `person:${SITI.subject}`, client_id: 'alpha' }]);
+  const viewer = await logIn(service, { subject: 'vera@example.com', name: 'Vera', role: 'viewer' });
+  for (const [reader, createdBy] of [[engineer, `person:${SITI.subject}`] as const, [viewer, null] as const]) {
+    const { replays: listed } = assertSuccess(await reader.get('callback-replays')) as { replays: Proposal[] };
+    const read = assertSuccess(await reader.get(`callback-replays/${String(listed[0]?.['replay_id'])}`));
+    assert.deepEqual([listed[0]?.['created_by'], read['created_by']], [createdBy, createdBy]);
+  }
   assert.equal((assertSuccess(await post())['replay'] as Record<string, unknown>)['client_id'], 'alpha');
 });
 

@@ -130,6 +130,8 @@ const OPERATIONS: readonly (readonly [
   ['engineer', 'POST', 'clients/beta/snap/end', REASON, 200],
   ['engineer', 'POST', 'signing-keys/rotate', { ...REASON, algorithm: 'ES256' }, 200],
   ['engineer', 'GET', 'audit', null, 200],
+  ['engineer', 'GET', 'proposals', null, 200],
+  ['engineer', 'GET', 'proposals/pr_none', null, 404],
   ['engineer', 'GET', 'sessions', null, 200],
   ['engineer', 'POST', 'sessions/revoke', { ...REASON, session_id: 'os_none' }, 200],
 ];

@@ -21,7 +21,7 @@ const ENTRIES: readonly Entry[] = [
   { path: 'clients', text: TEXTS.clients },
   { path: 'validations', text: TEXTS.validations },
   { path: 'enumeration', text: TEXTS.enumeration },
-  { path: 'proposals', text: TEXTS.proposals, isShown: hasApprovals },
+  { path: 'proposals', text: TEXTS.proposals, isShown: () => hasApprovals() && may('readProposals') },
   { path: 'audit', text: TEXTS.audit, isShown: () => may('readAudit') },
   { path: 'sessions', text: TEXTS.sessions, isShown: () => may('readSessions') },
   { path: 'processes', text: TEXTS.processes },

@@ -43,6 +43,7 @@ const NEEDED = {
   resolveReview: 'engineer',
   changeClient: 'engineer',
   readAudit: 'engineer',
+  readProposals: 'engineer',
   readSessions: 'engineer',
   revokeSessions: 'engineer',
   replay: 'engineer',

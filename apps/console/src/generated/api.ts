@@ -225,8 +225,8 @@ export interface CallbackReplay {
   /** null: all. */
   readonly delivery_state: ReplayedState | null;
   readonly state: ReplayState;
-  /** Who started it. */
-  readonly created_by: string;
+  /** null for people with a role below `engineer`. */
+  readonly created_by: string | null;
   readonly created_at: Timestamp;
   /** null while it runs. */
   readonly ended_at: Timestamp | null;

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { hasRole } from '../../auth/roles.ts';
 import { isPlainText, withoutBidiControls } from '../../domain/identifiers.ts';
 import { englishOnly } from '../../lib/bilingual-text.ts';
 import type { JsonObject } from '../../lib/exact-json.ts';
@@ -37,4 +38,13 @@ export function fieldsOf(request: FastifyRequest, names: readonly string[]): Jso
   const body = jsonObject(request.body);
   if (Object.keys(body).every((name) => names.includes(name))) return body;
   throw invalidRequest(englishOnly(`the body has a field that this action does not have; it has ${names.join(', ')}`));
+}
+
+/**
+ * Whether the caller may know more of an operator than the name. As the record of actions, this is for engineers and
+ * machines.
+ */
+export function showsActors(request: FastifyRequest): boolean {
+  const { person } = callerOf(request);
+  return person === undefined || hasRole(person.role, 'engineer');
 }

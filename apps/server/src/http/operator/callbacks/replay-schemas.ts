@@ -45,7 +45,7 @@ const Replay = Type.Object(
     last_sequence: nullable(sequence('The last event.', 1000), 'As `first_sequence`.'),
     delivery_state: nullable(DeliveryState, 'null: all.'),
     state: State,
-    created_by: text('Who started it.', 'ops'),
+    created_by: nullable(text('Who started it.', 'ops'), 'null for people with a role below `engineer`.'),
     created_at: Timestamp,
     ended_at: nullable(Timestamp, 'null while it runs.'),
     endpoints: Type.Array(Progress),

@@ -24,7 +24,7 @@ import { idempotencyKeyOf } from '../../idempotency-key.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../../pages.ts';
 import { instantParameter, invalidRequest, oneOf, searchParameters, wholeNumber } from '../../query-parameters.ts';
 import { requireJson } from '../../request-body.ts';
-import { actorOf, fieldsOf, reasonOf } from '../action-request.ts';
+import { actorOf, fieldsOf, reasonOf, showsActors } from '../action-request.ts';
 import type { FourEyes } from '../four-eyes/four-eyes.ts';
 import type { GuardedOperation } from '../four-eyes/guarded-operation.ts';
 import { textParameter } from '../transactions/search-filter.ts';
@@ -88,7 +88,8 @@ export function callbackReplays(app: FastifyInstance, dependencies: CallbackRepl
       state: oneOf(parameters.state, REPLAY_STATES, 'state'),
     };
     const found = await listRangeReplays(database, filter, limit + 1);
-    const data = { replays: found.slice(0, limit).map(replayJson), has_more: found.length > limit };
+    const replays = found.slice(0, limit).map((each) => replayFor(request, each));
+    const data = { replays, has_more: found.length > limit };
     return sendOperatorSuccess(reply, 'Replays found', JSON.stringify(data));
   });
 
@@ -97,7 +98,7 @@ export function callbackReplays(app: FastifyInstance, dependencies: CallbackRepl
     { onRequest: read, schema: readReplaySchema },
     async (request, reply) => {
       const replay = await getReplay(database, request);
-      return sendOperatorSuccess(reply, 'Replay found', JSON.stringify(replayJson(replay)));
+      return sendOperatorSuccess(reply, 'Replay found', JSON.stringify(replayFor(request, replay)));
     },
   );
 
@@ -290,6 +291,10 @@ async function getReplay(database: Database, request: FastifyRequest): Promise<R
 }
 
 const REPLAY_ID = /^rp_[0-9a-f]{20}$/;
+
+/** For the reader, who may be one that is not told who started it. */
+const replayFor = (request: FastifyRequest, replay: RangeReplay): Record<string, unknown> =>
+  showsActors(request) ? replayJson(replay) : { ...replayJson(replay), created_by: null };
 
 const replayJson = (replay: RangeReplay): Record<string, unknown> => {
   const { events } = replay;

@@ -13,7 +13,7 @@ export const listProposalsSchema = {
   security: accessToken('operator:read'),
   operationId: 'listProposals',
   summary: 'List proposed changes, the latest first',
-  description: 'Of changes that a second person must approve (TIBA_FOUR_EYES).',
+  description: 'Of changes that a second person must approve (TIBA_FOUR_EYES). People need the role `engineer`.',
   querystring: Type.Object({
     state: Type.Optional(ProposalStateSchema),
     client_id: Type.Optional(text('The client that it concerns.', 'shop-one')),
@@ -38,7 +38,7 @@ export const readProposalSchema = {
   security: accessToken('operator:read'),
   operationId: 'readProposal',
   summary: 'Read a proposed change',
-  description: 'With exactly what is executed when it is approved.',
+  description: 'With exactly what is executed when it is approved. People need the role `engineer`.',
   params,
   response: {
     200: successResponse(ProposalSchema, englishOnly('Proposal found'), 'The proposal.'),

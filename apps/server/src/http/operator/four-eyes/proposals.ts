@@ -22,7 +22,8 @@ export interface ProposalsDependencies extends DecideDependencies {
 /** What people have proposed, and the decisions of others. */
 export function proposals(app: FastifyInstance, dependencies: ProposalsDependencies): void {
   const { authorize, database, cursors, requireRole } = dependencies;
-  const onRequest = authorize({ scope: 'operator:read' });
+  // As the record of actions: a proposal says who does what, and why.
+  const onRequest = authorize({ scope: 'operator:read', role: 'engineer' });
   const onApproval = [requireRole('approver'), requireJson];
   // Who proposed it may withdraw it, also without the role approver.
   const onRefusal = [requireRole('engineer'), requireJson];

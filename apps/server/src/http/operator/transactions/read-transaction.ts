@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { hasRole } from '../../../auth/roles.ts';
 import { isTransactionId } from '../../../domain/identifiers.ts';
 import { type InquirySummary, supportSummary } from '../../../domain/support-summary.ts';
 import type { Transaction } from '../../../domain/transaction.ts';
 import { englishOnly } from '../../../lib/bilingual-text.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { findTransactionsById } from '../../../postgres/transaction-timeline.ts';
-import { type Authorize, callerOf } from '../../authorize.ts';
+import type { Authorize } from '../../authorize.ts';
 import { sendOperatorSuccess } from '../../envelope.ts';
 import { ApiError } from '../../errors.ts';
 import { invalidRequest, searchParameters } from '../../query-parameters.ts';
+import { showsActors } from '../action-request.ts';
 import { readTimelineSchema, readTransactionSchema } from './read-transaction-schema.ts';
 import { textParameter } from './search-filter.ts';
 import { readTimeline, type TimelineDependencies, type TimelineEntry } from './timeline.ts';
@@ -53,12 +53,6 @@ export function readTransaction(app: FastifyInstance, dependencies: ReadTransact
       );
     },
   );
-}
-
-/** As the record of actions, for engineers and machines: others see the names of operators only. */
-function showsActors(request: FastifyRequest): boolean {
-  const { person } = callerOf(request);
-  return person === undefined || hasRole(person.role, 'engineer');
 }
 
 /** A transaction ID is unique for its client only. @throws ApiError */
