@@ -216,6 +216,47 @@ test('endpoints of a client are registered, changed and disabled; people see no 
   assert.equal(row?.['found'], 0);
 });
 
+test('a caller gives only scopes that it could use itself, and no person those of the feed', async () => {
+  const { token } = await service.addClient('registrar', ['operator:read', 'operator:write']);
+  await service.addClient('second-core', ['feed:write']);
+  const state = () => sql('select client_id, scopes, secret_hash, second_secret_hash from tiba.clients order by 1');
+  const before = await state();
+  const asMachine: Browser['act'] = (method, path, body) =>
+    send(`${service.operatorUrl}/operator/v1/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const callers = [
+    [engineer.act, 'feed:write', 'no person with the role engineer has'],
+    [budi.act, 'feed:write', 'no person with the role approver has'],
+    [asMachine, 'feed:write', 'your access token lacks'],
+    [asMachine, 'operator:unmask, audit:read', 'your access token lacks'],
+  ] as const;
+  for (const [act, refused, lacking] of callers) {
+    const all = ['status:read', 'operator:write', ...refused.split(', ')];
+    for (const [method, path, body, command] of [
+      ['POST', 'clients', { client_id: 'shop-four', scopes: all }, 'client create shop-four --scope'],
+      ['PATCH', 'clients/registrar', { scopes: all }, 'client scopes registrar --scope'],
+      ['POST', 'clients/second-core/secrets', {}, 'client add-secret second-core'],
+      ['POST', 'clients/second-core/secrets', { replace_all: true }, 'client new-secret second-core'],
+    ] as const) {
+      const scope = path.endsWith('secrets') ? 'feed:write' : refused;
+      const message = new RegExp(`would give ${scope}, which ${lacking}, .* npm run manage -- ${command}`);
+      assertError(await act(method, path, { ...WHY, ...body }), 'FORBIDDEN', message);
+    }
+  }
+  assert.deepEqual(await state(), before);
+  assert.deepEqual(await sql("select from tiba.operator_proposals where client_id like any ('{%core,shop-four}')"), []);
+
+  // What a client has may stay, and each role gives its own.
+  const kept = ['status:read', 'feed:write', 'audit:read'];
+  assert.deepEqual((await done('PATCH', 'clients/second-core', { scopes: kept }))['scopes'], kept);
+  const own = ['events:read', 'operator:read'];
+  assert.deepEqual(assertSuccess(await asMachine('PATCH', 'clients/gamma', { ...WHY, scopes: own }))['scopes'], own);
+  await propose('POST', 'clients/gamma/secrets');
+});
+
 test('a client uses SNAP with a key and a secret, until it is ended', async () => {
   const path = 'clients/alpha/snap';
   assert.equal(assertSuccess(await budi.get(path))['snap'], null);

@@ -277,7 +277,10 @@ export interface ChangeClientCallbackEndpointRequest {
 
 export interface ChangeClientRequest {
   readonly limits?: ChangedLimits | undefined;
-  /** What its tokens may be used for. */
+  /**
+   * What its tokens may be used for. Of the scopes for the operator listener, a caller gives only those that it
+   * could use itself, and no person gives `feed:write`.
+   */
   readonly scopes?: readonly Scope[] | undefined;
   /** Whether to exempt it from the enumeration guard. */
   readonly trusted?: boolean | undefined;
@@ -373,7 +376,10 @@ export interface CreateClientRequest {
   readonly client_id: string;
   /** For people; the client_id if it is left out. */
   readonly name?: string | undefined;
-  /** What its tokens may be used for. */
+  /**
+   * What its tokens may be used for. Of the scopes for the operator listener, a caller gives only those that it
+   * could use itself, and no person gives `feed:write`.
+   */
   readonly scopes: readonly Scope[];
   /** Why, in 5 to 500 characters. It is recorded. */
   readonly reason: string;

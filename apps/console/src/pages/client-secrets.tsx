@@ -6,9 +6,10 @@ import { Loaded } from '../components/page.tsx';
 import { showSecret } from '../components/secret.tsx';
 import { Table } from '../components/table.tsx';
 import { Time } from '../components/values.tsx';
-import type { ClientSecret } from '../generated/api.ts';
+import type { ClientSecret, OperatorClient } from '../generated/api.ts';
 import { say, type Text } from '../preferences.ts';
 import { TEXTS } from '../texts.ts';
+import { isGiven } from './clients.tsx';
 
 /** The secrets with which a client logs in. */
 
@@ -29,10 +30,15 @@ const RETIRE_TEXT: Text = {
   en: 'It obtains no more tokens. Tokens that it obtained stay valid until they expire.',
   id: 'Secret ini tidak bisa mengambil token lagi. Token yang sudah diambil berlaku sampai kedaluwarsa.',
 };
+const BY_COMMAND: Text = {
+  en: 'It may send the feed, which no role may. Create its secrets with npm run manage -- client add-secret.',
+  id: 'Klien ini boleh mengirim feed, peran tidak. Buat secret-nya dengan npm run manage -- client add-secret.',
+};
 const CREATED: Text = { en: 'Created.', id: 'Sudah dibuat.' };
 const RETIRED: Text = { en: 'Retired.', id: 'Sudah dihentikan.' };
 
-export function ClientSecrets({ clientId }: { readonly clientId: string }) {
+export function ClientSecrets({ client }: { readonly client: OperatorClient }) {
+  const { client_id: clientId } = client;
   const path = { client_id: clientId };
   const read = useResource(`secrets ${clientId}`, (signal) => call('listClientSecrets', { path }, signal));
   const create = async (replaceAll: boolean, reason: string) =>
@@ -97,7 +103,7 @@ export function ClientSecrets({ clientId }: { readonly clientId: string }) {
           />
         )}
       </Loaded>
-      {may('changeClient') && actions}
+      {may('changeClient') && (client.scopes.every(isGiven) ? actions : <p class="empty">{say(BY_COMMAND)}</p>)}
     </section>
   );
 }

@@ -13,7 +13,7 @@ import { TEXTS } from '../texts.ts';
 import { ClientEndpoints } from './client-endpoints.tsx';
 import { ClientSecrets } from './client-secrets.tsx';
 import { ClientSnap } from './client-snap.tsx';
-import { ClientState, LIMIT_NAMES, LIMITS, limitText, SCOPES, SCOPES_TITLE } from './clients.tsx';
+import { ClientState, isGiven, LIMIT_NAMES, LIMITS, limitText, SCOPES, SCOPES_TITLE } from './clients.tsx';
 
 const NOT_THERE: Text = { en: 'No client has this ID.', id: 'Tidak ada klien dengan ID ini.' };
 const CHANGE_LIMITS: Text = { en: 'Change limits', id: 'Ubah batas' };
@@ -96,7 +96,7 @@ function Client({ client, onChanged }: { readonly client: OperatorClient; readon
       />
       {may('changeClient') && <Changes client={client} onChanged={onChanged} />}
       <ClientEndpoints clientId={id} />
-      <ClientSecrets clientId={id} />
+      <ClientSecrets client={client} />
       <ClientSnap clientId={id} />
     </>
   );
@@ -105,6 +105,7 @@ function Client({ client, onChanged }: { readonly client: OperatorClient; readon
 function Changes({ client, onChanged }: { readonly client: OperatorClient; readonly onChanged: () => void }) {
   const [limits, setLimits] = useState<ClientLimits>(client.limits);
   const [scopes, setScopes] = useState<readonly Scope[]>(SCOPES.filter((each) => client.scopes.includes(each)));
+  const offered = SCOPES.filter((each) => isGiven(each) || client.scopes.includes(each));
   const path = { client_id: client.client_id };
   const change = async (body: ChangeClientRequest) =>
     outcomeOf(await propose('changeClient', { path, body }), () => say(TEXTS.changed));
@@ -137,7 +138,7 @@ function Changes({ client, onChanged }: { readonly client: OperatorClient; reado
         onDone={onChanged}
         run={(reason) => change({ scopes, reason })}
       >
-        <Choices title={say(SCOPES_TITLE)} values={SCOPES} chosen={scopes} onChange={setScopes} />
+        <Choices title={say(SCOPES_TITLE)} values={offered} chosen={scopes} onChange={setScopes} />
       </Action>
       <Action
         title={say(client.trusted ? DISTRUST : TRUST)}

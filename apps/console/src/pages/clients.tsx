@@ -94,6 +94,8 @@ export const SCOPES = [
   'audit:read',
 ] as const satisfies readonly Scope[];
 const SCOPES_OF_CLIENTS = SCOPES.slice(0, SCOPES.indexOf('feed:write'));
+/** No role may send a feed, so no person gives this scope (docs/operating.md, "Clients over the API"). */
+export const isGiven = (scope: string): boolean => scope !== 'feed:write';
 
 const CREATE: Text = { en: 'New client', id: 'Klien baru' };
 const CREATE_TEXT: Text = {
@@ -141,7 +143,7 @@ function NewClient({ onCreated }: { readonly onCreated: () => void }) {
             onInput={(event) => setName(event.currentTarget.value)}
           />
         </label>
-        <Choices title={say(SCOPES_TITLE)} values={SCOPES} chosen={scopes} onChange={setScopes} />
+        <Choices title={say(SCOPES_TITLE)} values={SCOPES.filter(isGiven)} chosen={scopes} onChange={setScopes} />
       </Action>
     </p>
   );

@@ -1,10 +1,15 @@
-/** OAuth scopes: the operations that a token permits (docs/contract.md 5.2). */
-export const SCOPES = [
+/** Scopes of the public listener, for which clients are registered. */
+export const PUBLIC_SCOPES = [
   'status:read',
   'transactions:read',
   'account:check',
   'events:read',
   'callbacks:manage',
+] as const;
+
+/** OAuth scopes: the operations that a token permits (docs/contract.md 5.2). */
+export const SCOPES = [
+  ...PUBLIC_SCOPES,
   'feed:write',
   'operator:read',
   'operator:write',

@@ -107,7 +107,9 @@ export const limitSchemas: TProperties = {
 export const clientIdSchema = text('The client.', 'shop-one');
 
 export const ScopesSchema = Type.Array(Type.Enum([...SCOPES], { title: 'Scope' }), {
-  description: 'What its tokens may be used for.',
+  description:
+    'What its tokens may be used for. Of the scopes for the operator listener, a caller gives only those that it ' +
+    'could use itself, and no person gives `feed:write`.',
   minItems: 1,
   uniqueItems: true,
   examples: [['status:read', 'transactions:read']],

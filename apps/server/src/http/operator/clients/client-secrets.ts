@@ -18,8 +18,16 @@ import { accessToken, errorResponses, nullable, successResponse, Timestamp } fro
 import { fieldsOf, reasonOf } from '../action-request.ts';
 import { actionSchema } from '../action-schemas.ts';
 import type { GuardedOperation } from '../four-eyes/guarded-operation.ts';
-import { changeOfClient, clientIdSchema, clientInPath, type ManagedChange, noClient } from './client-resource.ts';
+import {
+  changeOfClient,
+  clientIdSchema,
+  clientInPath,
+  getClient,
+  type ManagedChange,
+  noClient,
+} from './client-resource.ts';
 import type { ClientsDependencies } from './clients.ts';
+import { assertMayGive } from './given-scopes.ts';
 
 /** The secrets with which a client logs in: one, or two while one replaces the other. */
 export function clientSecrets(app: FastifyInstance, { authorize, database, fourEyes }: ClientsDependencies): void {
@@ -45,6 +53,8 @@ export function clientSecrets(app: FastifyInstance, { authorize, database, fourE
       if (typeof replacesAll !== 'boolean') throw invalidRequest(englishOnly('replace_all must be true or false'));
       const change = { client_id: clientInPath(request) };
       const requested = { reason: reasonOf(request), clientId: change.client_id, subjectId: null, message: CREATED };
+      const { scopes } = await getClient(database, change.client_id);
+      assertMayGive(request, scopes, `client ${replacesAll ? 'new-secret' : 'add-secret'} ${change.client_id}`);
       return (replacesAll ? replace : add)(request, reply, { kinds: ['keys'], change, ...requested });
     },
   );
@@ -160,7 +170,8 @@ const addSecretSchema = actionSchema({
   summary: 'Create a secret of a client',
   description:
     'The answer has it, and it is not shown again. A client may have two, so that it can change from one to the ' +
-    'other; with `replace_all` the others obtain no more tokens from now on.',
+    'other; with `replace_all` the others obtain no more tokens from now on. Not for a client with a scope that the ' +
+    'caller could not give.',
   message: CREATED,
   params: { client_id: clientIdSchema },
   body: {

@@ -41,6 +41,7 @@ import {
   type ManagedChange,
   ScopesSchema,
 } from './client-resource.ts';
+import { assertMayGive } from './given-scopes.ts';
 
 export interface ClientsDependencies {
   readonly authorize: Authorize;
@@ -69,6 +70,7 @@ export function operatorClients(app: FastifyInstance, { authorize, database, fou
     const reason = reasonOf(request);
     if (typeof id !== 'string' || !isNewClientId(id)) throw invalidRequest(CLIENT_ID_MESSAGE);
     const order = { client_id: id, name: nameIn(name), scopes: scopesIn(scopes) };
+    assertMayGive(request, order.scopes, `client create ${id} --scope "${order.scopes.join(' ')}"`);
     // Its secret is a key, and what it may do is trust in it.
     const kinds = ['keys', 'trust'] as const;
     return create(request, reply, { kinds, change: order, reason, clientId: id, subjectId: null, message: CREATED });
@@ -80,6 +82,7 @@ export function operatorClients(app: FastifyInstance, { authorize, database, fou
     async (request, reply) => {
       const { change: order, kinds } = readChange(request);
       const requested = { reason: reasonOf(request), clientId: order.client_id, subjectId: null, message: CHANGED };
+      await assertMayAdd(request, database, order);
       return change(request, reply, { kinds, change: order, ...requested });
     },
   );
@@ -152,6 +155,14 @@ function readChange(request: FastifyRequest): { change: ClientChange; kinds: rea
     ...(isTrust ? (['trust'] as const) : []),
   ];
   return { change: { client_id: clientInPath(request), limits, scopes, trusted, disabled }, kinds };
+}
+
+/** For scopes that the client does not have yet. @throws ApiError NOT_FOUND, FORBIDDEN */
+async function assertMayAdd(request: FastifyRequest, database: Database, order: ClientChange): Promise<void> {
+  if (order.scopes === null) return;
+  const { scopes: present } = await getClient(database, order.client_id);
+  const added = order.scopes.filter((scope) => !present.includes(scope));
+  assertMayGive(request, added, `client scopes ${order.client_id} --scope "${order.scopes.join(' ')}"`);
 }
 
 const clientChange = changeOfClient<ClientChange>({
