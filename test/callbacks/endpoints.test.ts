@@ -198,12 +198,15 @@ suite('changing', () => {
     await change(endpointId, { disabled: true });
   });
 
-  test('enabling an enabled endpoint keeps failing_since', async () => {
+  test('enabling an enabled endpoint, or its own URL, keeps failing_since, and another URL clears it', async () => {
     const { endpointId } = await registerOwn();
     await sql(`update tiba.callback_endpoints set failing_since = '2026-11-20T00:00:00Z' where endpoint_id = $1`, [
       endpointId,
     ]);
-    assert.equal((await change(endpointId, { disabled: false }))['failing_since'], '2026-11-20T00:00:00.000Z');
+    const { url } = await rowOf(endpointId);
+    for (const same of [{ disabled: false }, { url }])
+      assert.equal((await change(endpointId, same))['failing_since'], '2026-11-20T00:00:00.000Z');
+    assert.equal((await change(endpointId, { url: `${String(url)}/other` }))['failing_since'], null);
   });
 });
 

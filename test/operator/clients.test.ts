@@ -5,7 +5,7 @@ import { createSnapCredentials } from '../../apps/server/src/auth/snap-credentia
 import type { Options } from '../../apps/server/src/cli/manage-command.ts';
 import { COMMANDS } from '../../apps/server/src/cli/manage-commands.ts';
 import { verifyOperatorActions } from '../../apps/server/src/postgres/operator-actions.ts';
-import { openSql } from '../callbacks/endpoints-harness.ts';
+import { openSql, register } from '../callbacks/endpoints-harness.ts';
 import { assertError, assertSuccess } from '../contract/assertions.ts';
 import { eventually } from '../support/eventually.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
@@ -255,6 +255,33 @@ test('a caller gives only scopes that it could use itself, and no person those o
   const own = ['events:read', 'operator:read'];
   assert.deepEqual(assertSuccess(await asMachine('PATCH', 'clients/gamma', { ...WHY, scopes: own }))['scopes'], own);
   await propose('POST', 'clients/gamma/secrets');
+});
+
+test('enabling an endpoint makes its deliveries due in short transactions, at once or by approval', async () => {
+  const { token } = await service.addClient('silent', ['callbacks:manage']);
+  const { endpointId } = await register(service, {}, token);
+  // A disabled client is sent nothing: what is due stays due.
+  await sql("update tiba.clients set disabled_at = now() where client_id = 'silent'");
+  await sql(
+    `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
+     select 'silent', $1, n, now() from generate_series(1, 2500) n`,
+    [endpointId],
+  );
+  const one = `clients/silent/callback-endpoints/${endpointId}`;
+  for (const enable of [
+    () => done('PATCH', one, { disabled: false }),
+    () => approved('PATCH', one, { disabled: false, url: 'http://127.0.0.1:10/' }),
+  ]) {
+    await done('PATCH', one, { disabled: true });
+    await sql("update tiba.callback_outbox set next_attempt_at = now() + interval '1 day' where client_id = 'silent'");
+    await enable();
+    const [due] = await sql(
+      `select count(*) filter (where next_attempt_at <= now())::int as due,
+              count(distinct xmin::text)::int as transactions
+         from tiba.callback_outbox where client_id = 'silent'`,
+    );
+    assert.deepEqual(due, { due: 2_500, transactions: 3 });
+  }
 });
 
 test('a client uses SNAP with a key and a secret, until it is ended', async () => {

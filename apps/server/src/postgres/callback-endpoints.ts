@@ -91,47 +91,67 @@ export interface EndpointChanges {
 
 /**
  * Returns null when there is no such endpoint. Enabling a disabled endpoint clears its failures and makes its pending
- * deliveries due at once.
+ * deliveries due at once. Another URL clears its failures.
  */
 export async function changeEndpoint(
   database: Database,
   key: EndpointKey,
-  {
-    url = null,
-    kinds = null,
-    disabled = null,
-    disabledBy = 'client',
-  }: { [Field in keyof EndpointChanges]: EndpointChanges[Field] | null },
+  changes: NullableChanges,
 ): Promise<CallbackEndpoint | null> {
+  const { changed, makeRestDue } = await database.transaction((query) => beginEndpointChange(query, key, changes));
+  await makeRestDue(database);
+  return changed;
+}
+
+type NullableChanges = { [Field in keyof EndpointChanges]: EndpointChanges[Field] | null };
+
+/** A change whose database transaction also makes the first pending deliveries due. */
+interface BegunChange {
+  readonly changed: CallbackEndpoint | null;
+  /**
+   * Makes the others due. It must run when the change is committed, in transactions of its own: each holds the delivery
+   * job of the client, to which the feed adds events.
+   */
+  readonly makeRestDue: (database: Database) => Promise<void>;
+}
+
+/** `changeEndpoint` as a part of a database transaction. */
+export async function beginEndpointChange(
+  query: Query,
+  key: EndpointKey,
+  { url = null, kinds = null, disabled = null, disabledBy = 'client' }: NullableChanges,
+): Promise<BegunChange> {
   const { clientId, endpointId } = key;
-  const { changed, lastDue } = await database.transaction(async (query) => {
-    const before = await query<{ disabled: boolean; now: string }>(
-      `select disabled_at is not null as disabled, now()::text as now from tiba.callback_endpoints
-        where client_id = $1 and endpoint_id = $2 for no key update`,
-      [clientId, endpointId],
-    );
-    const reenabled = disabled === false && before.rows[0]?.disabled === true;
-    const { rows } = await query<EndpointRow>(
-      `update tiba.callback_endpoints
-          set url = coalesce($3, url),
-              kinds = coalesce($4::text[], kinds),
-              -- A distributed PostgreSQL takes neither "case $5 when", nor now() in a case.
-              disabled_at = case when $5::boolean then coalesce(disabled_at, $7::timestamptz)
-                                 when $5 is null then disabled_at end,
-              disabled_reason = case when $5::boolean then coalesce(disabled_reason, $8)
-                                     when $5 is null then disabled_reason end,
-              failing_since = case when $6 or $3 is not null then null else failing_since end
-        where client_id = $1 and endpoint_id = $2
-       returning ${ENDPOINT_COLUMNS}`,
-      [clientId, endpointId, url, kinds, disabled, reenabled, before.rows[0]?.now ?? null, disabledBy],
-    );
-    return { changed: rows.map(fromRow)[0] ?? null, lastDue: reenabled ? await makePendingDue(query, key, '0') : null };
-  });
+  const before = await query<{ disabled: boolean; now: string }>(
+    `select disabled_at is not null as disabled, now()::text as now from tiba.callback_endpoints
+      where client_id = $1 and endpoint_id = $2 for no key update`,
+    [clientId, endpointId],
+  );
+  const reenabled = disabled === false && before.rows[0]?.disabled === true;
+  const { rows } = await query<EndpointRow>(
+    `update tiba.callback_endpoints
+        set url = coalesce($3, url),
+            kinds = coalesce($4::text[], kinds),
+            -- A distributed PostgreSQL takes neither "case $5 when", nor now() in a case.
+            disabled_at = case when $5::boolean then coalesce(disabled_at, $7::timestamptz)
+                               when $5 is null then disabled_at end,
+            disabled_reason = case when $5::boolean then coalesce(disabled_reason, $8)
+                                   when $5 is null then disabled_reason end,
+            failing_since = case when $6 or $3 <> url then null else failing_since end
+      where client_id = $1 and endpoint_id = $2
+     returning ${ENDPOINT_COLUMNS}`,
+    [clientId, endpointId, url, kinds, disabled, reenabled, before.rows[0]?.now ?? null, disabledBy],
+  );
+  const lastDue = reenabled ? await makePendingDue(query, key, '0') : null;
+  return { changed: rows.map(fromRow)[0] ?? null, makeRestDue: (database) => makeAllDue(database, key, lastDue) };
+}
+
+/** From the sequence after `lastDue`; nothing when it is null. */
+async function makeAllDue(database: Database, key: EndpointKey, lastDue: string | null): Promise<void> {
   for (let last = lastDue; last !== null; ) {
     const after = last;
     last = await database.transaction((query) => makePendingDue(query, key, after));
   }
-  return changed;
 }
 
 /** Deliveries in one statement: few enough that it ends well within the statement timeout. */
@@ -140,12 +160,15 @@ const DUE_BATCH_SIZE = 1_000;
 /** Makes the next pending deliveries due. Returns the last sequence; null when there are no more. */
 async function makePendingDue(query: Query, key: EndpointKey, after: string): Promise<string | null> {
   const { rows } = await query<{ last: string | null; count: number }>(
-    `with due as (
+    // The array allows only look-ups by key. A join could execute the locking select again for each row, and then it
+    // takes more deliveries than its limit.
+    `with waiting as materialized (
+       select sequence from tiba.callback_outbox
+        where client_id = $1 and endpoint_id = $2 and state = 'pending' and sequence > $3
+        order by sequence limit ${DUE_BATCH_SIZE} for no key update
+     ), due as (
        update tiba.callback_outbox d set next_attempt_at = now()
-         from (select client_id, endpoint_id, sequence from tiba.callback_outbox
-                where client_id = $1 and endpoint_id = $2 and state = 'pending' and sequence > $3
-                order by sequence limit ${DUE_BATCH_SIZE} for no key update) p
-        where d.client_id = $1 and d.endpoint_id = $2 and d.sequence = p.sequence
+        where d.client_id = $1 and d.endpoint_id = $2 and d.sequence = any (array(select sequence from waiting))
        returning d.sequence
      )
      select max(sequence)::text as last, count(*)::int as count from due`,

@@ -88,6 +88,8 @@ export interface Recorded<T> {
   readonly record: ActionRecord | null;
   /** A further record, of what another person had proposed. */
   readonly next?: { readonly actor: Actor; readonly record: ActionRecord };
+  /** What is left to do once all of it is committed, in transactions of its own. The answer waits for it. */
+  readonly afterCommit?: ((database: Database) => Promise<void>) | undefined;
 }
 
 type ActionRecord = Omit<NewOperatorAction, keyof Actor>;
@@ -97,21 +99,23 @@ type ActionRecord = Omit<NewOperatorAction, keyof Actor>;
  * database whose statements belong to that transaction. `timeoutMs` is the deadline of each statement, for work that
  * takes longer than others may.
  */
-export function recordingAction<T>(
+export async function recordingAction<T>(
   database: Database,
   actor: Actor,
   work: (inside: Database) => Promise<Recorded<T>>,
   timeoutMs?: number,
 ): Promise<T> {
-  return database.transaction(
+  const { result, afterCommit } = await database.transaction(
     async (query) => {
-      const { result, record, next } = await work(insideOf(database, query, timeoutMs));
-      if (record !== null) await appendAction(query, actor, record);
-      if (next !== undefined) await appendAction(query, next.actor, next.record);
-      return result;
+      const done = await work(insideOf(database, query, timeoutMs));
+      if (done.record !== null) await appendAction(query, actor, done.record);
+      if (done.next !== undefined) await appendAction(query, done.next.actor, done.next.record);
+      return done;
     },
     timeoutMs === undefined ? {} : { timeoutMs },
   );
+  await afterCommit?.(database);
+  return result;
 }
 
 const insideOf = (database: Database, query: Query, outerTimeoutMs = 0): Database => ({

@@ -8,8 +8,8 @@ import type { JsonObject } from '../../../lib/exact-json.ts';
 import { ownProperty } from '../../../lib/own-property.ts';
 import type { DestinationResult } from '../../../outbound/destination.ts';
 import {
+  beginEndpointChange,
   type CallbackEndpoint,
-  changeEndpoint,
   findEndpoint,
   insertEndpoint,
   listEndpoints,
@@ -19,6 +19,7 @@ import {
 import type { Database } from '../../../postgres/database.ts';
 import type { EndpointKey } from '../../../postgres/delivery-jobs.ts';
 import { lockManagedState } from '../../../postgres/managed-state.ts';
+import type { Recorded } from '../../../postgres/operator-actions.ts';
 import { isEndpointId, readDisabled, readKinds, readUrl } from '../../callbacks/endpoint-resource.ts';
 import { DEFAULT_KINDS, ENDPOINTS_MAX, newEndpointId } from '../../callbacks/register-endpoint.ts';
 import { OVERLAP_SECONDS } from '../../callbacks/rotate-secret.ts';
@@ -197,9 +198,12 @@ const endpointChange = (seal: Seal): GuardedOperation<EndpointChange> =>
 
     async apply(inside, { client_id: clientId, endpoint_id: endpointId, url, kinds, disabled }) {
       const changes = { url: url === null ? null : openUrl(seal, url), kinds, disabled };
-      const endpoint = await changeEndpoint(inside, { clientId, endpointId }, { ...changes, disabledBy: 'operator' });
-      if (endpoint === null) throw noEndpoint();
-      return endpointJson(endpoint);
+      const order = { ...changes, disabledBy: 'operator' } as const;
+      const { changed, makeRestDue } = await inside.transaction((query) =>
+        beginEndpointChange(query, { clientId, endpointId }, order),
+      );
+      if (changed === null) throw noEndpoint();
+      return { data: endpointJson(changed), afterCommit: makeRestDue };
     },
   });
 
@@ -212,7 +216,7 @@ const endpointRotate = (seal: Seal): GuardedOperation<EndpointOrder> =>
       const key = { clientId, endpointId };
       const until = await rotateEndpointSecret(inside, key, seal.seal(secret), OVERLAP_SECONDS);
       if (until === null) throw noEndpoint();
-      return { endpoint_id: endpointId, secret, former_secret_until: until };
+      return { data: { endpoint_id: endpointId, secret, former_secret_until: until } };
     },
   });
 
@@ -222,8 +226,11 @@ const operationOnEndpoint = <Change extends EndpointOrder>({
   apply,
 }: {
   readonly action: string;
-  /** Resolves to the `data` of the answer. @throws ApiError */
-  readonly apply: (inside: Database, change: Change) => Promise<object>;
+  /** Resolves to the `data` of the answer, and to what is done once the change is committed. @throws ApiError */
+  readonly apply: (
+    inside: Database,
+    change: Change,
+  ) => Promise<Pick<Recorded<string>, 'afterCommit'> & { readonly data: object }>;
 }): GuardedOperation<Change> => ({
   action,
 
@@ -236,10 +243,10 @@ const operationOnEndpoint = <Change extends EndpointOrder>({
   async execute(inside, change, reason) {
     const { client_id: clientId, endpoint_id: endpointId } = change;
     const before = await lockEndpointState(inside, { clientId, endpointId });
-    const data = await apply(inside, change);
+    const { data, afterCommit } = await apply(inside, change);
     const after = await lockEndpointState(inside, { clientId, endpointId });
     const record = { action, clientId, subjectId: endpointId, reason, before, after };
-    return { result: JSON.stringify(data), record: before === after ? null : record };
+    return { result: JSON.stringify(data), record: before === after ? null : record, afterCommit };
   },
 });
 

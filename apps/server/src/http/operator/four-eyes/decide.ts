@@ -85,6 +85,7 @@ async function execute(
   return {
     result: { proposal: decided, conflict: null, result: executed.result },
     record: { ...record, action: 'proposal approve' },
+    afterCommit: executed.afterCommit,
     ...(executed.record === null ? {} : { next: { actor: proposerOf(proposal, decision), record: executed.record } }),
   };
 }
