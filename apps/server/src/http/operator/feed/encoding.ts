@@ -1,9 +1,8 @@
-import { Readable } from 'node:stream';
+import { Readable, type Transform } from 'node:stream';
 import zlib from 'node:zlib';
 import type { onRequestHookHandler, preParsingHookHandler } from 'fastify';
 import { englishOnly } from '../../../lib/bilingual-text.ts';
 import { ApiError } from '../../errors.ts';
-import { type FrameDecoder, FramesDecoder } from './frames.ts';
 
 /** Bodies of the feed that are compressed (RFC 9110, section 8.4; zstd: RFC 9659). */
 
@@ -18,7 +17,11 @@ const ZSTD_WINDOW_LOG_MAX = 23;
 /** As much as a socket gives at once. */
 const CHUNK_BYTES = 64 * 1024;
 
-const DECODERS: Readonly<Record<string, () => FrameDecoder>> = {
+/** `bytesWritten`: the compressed bytes that it has read. */
+type Decoder = Transform & { readonly bytesWritten: number };
+
+/** They read several frames (zstd) or members (gzip), and end before anything else. */
+const DECODERS: Readonly<Record<string, () => Decoder>> = {
   gzip: () => zlib.createGunzip({ chunkSize: CHUNK_BYTES }),
   zstd: () =>
     zlib.createZstdDecompress({
@@ -44,9 +47,10 @@ const NO_DECODER = englishOnly(
 
 /** A preParsing hook: the body's bytes as they were before the sender compressed them. */
 export const decompressBody: preParsingHookHandler = ({ headers }, reply, payload, done) => {
-  const open = DECODERS[encodingOf(headers['content-encoding'])];
-  if (open === undefined) return done(null, payload);
-  const decoder = new FramesDecoder(open);
+  const decoder = DECODERS[encodingOf(headers['content-encoding'])]?.();
+  if (decoder === undefined) return done(null, payload);
+  let receivedBytes = 0;
+  payload.on('data', (chunk: Buffer) => (receivedBytes += chunk.length));
   // Without `pipeline`: it would destroy the request with the decoder, and the answer could not be sent.
   payload.pipe(decoder);
   payload.once('error', (error) => decoder.destroy(error));
@@ -56,7 +60,10 @@ export const decompressBody: preParsingHookHandler = ({ headers }, reply, payloa
     decoder.destroy();
     payload.resume();
   });
-  const decompressed = Readable.from(bounded(decoder), { objectMode: false, highWaterMark: CHUNK_BYTES });
+  const decompressed = Readable.from(
+    bounded(decoder, () => receivedBytes),
+    { objectMode: false, highWaterMark: CHUNK_BYTES },
+  );
   // A reader gets the error. Without one, as after an answer, an error that has no listener would end the process.
   decoder.on('error', () => {});
   decompressed.on('error', () => {});
@@ -66,7 +73,7 @@ export const decompressBody: preParsingHookHandler = ({ headers }, reply, payloa
 };
 
 /** Holds a chunk or two, whatever the bytes expand to. @throws ApiError */
-async function* bounded(decoder: FramesDecoder): AsyncGenerator<Buffer> {
+async function* bounded(decoder: Decoder, receivedBytes: () => number): AsyncGenerator<Buffer> {
   let bytes = 0;
   try {
     for await (const chunk of decoder as AsyncIterable<Buffer>) {
@@ -80,11 +87,15 @@ async function* bounded(decoder: FramesDecoder): AsyncGenerator<Buffer> {
   } catch (error) {
     throw isBroken(error) ? new ApiError('INVALID_FORMAT', { message: BROKEN, cause: error }) : error;
   }
+  // Lines may follow that were not read.
+  if (decoder.bytesWritten < receivedBytes()) throw new ApiError('INVALID_FORMAT', { message: BROKEN });
 }
 
-/** zlib's codes; the connection's are others. */
+/** zlib's codes, and that of a decoder that has ended and gets more to decode; the connection's are others. */
 const isBroken = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && /^(?:Z_|ZSTD_|ERR_ZLIB)/.test(String(error.code));
+  error instanceof Error &&
+  'code' in error &&
+  /^(?:Z_|ZSTD_|ERR_ZLIB|ERR_STREAM_PUSH_AFTER_EOF)/.test(String(error.code));
 
 const TOO_LONG = englishOnly(
   `The decompressed body is too large: send at most ${DECOMPRESSED_BYTES_MAX / 1024 ** 3} GiB, the rest in another ` +
@@ -95,6 +106,7 @@ const TOO_DENSE = englishOnly(
     'nothing is applied twice',
 );
 const BROKEN = englishOnly(
-  'Invalid format: the body is not what Content-Encoding says, is cut off, or needs a window of more than 8 MiB ' +
-    '(zstd without --ultra and --long): compress it again and send the whole feed, nothing is applied twice',
+  'Invalid format: the body is not what Content-Encoding says, is cut off, has other bytes after it, or needs a ' +
+    'window of more than 8 MiB (zstd without --ultra and --long): compress it again and send the whole feed, nothing ' +
+    'is applied twice',
 );
