@@ -1,15 +1,23 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pino from 'pino';
-import { type Database, openDatabase, type Row } from '../../apps/server/src/postgres/database.ts';
+import { parseUpdate } from '../../apps/server/src/feed/parse-update.ts';
+import {
+  type Database,
+  DatabaseUnavailable,
+  openDatabase,
+  type Query,
+  type Row,
+} from '../../apps/server/src/postgres/database.ts';
 import { distribute, isDistributed } from '../../apps/server/src/postgres/distribution.ts';
 import { byClient, databaseOfClient, eachClient, ofClient } from '../../apps/server/src/postgres/one-client.ts';
+import { createTransactionUpdater } from '../../apps/server/src/transactions/transaction-updater.ts';
 import { call, DELIVERIES, dataOf, ENDPOINTS, EVENTS, register } from '../callbacks/endpoints-harness.ts';
 import { assertSuccess } from '../contract/assertions.ts';
 import { createTestDatabase, querySql, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { startHttpReceiver } from '../support/http-receiver.ts';
-import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService, testBanks } from '../support/service.ts';
 
 /**
  * The statements that a distributed PostgreSQL needs are correct SQL for one PostgreSQL too. So the service runs with
@@ -36,6 +44,7 @@ after(async () => {
 const updates = ['alpha', 'beta', 'alpha', 'beta'].map((clientId, index) =>
   statusUpdate({ client_id: clientId, transaction_id: `TD000000000${index}`, reference_id: `of ${clientId} ${index}` }),
 );
+const UNAVAILABLE = 'Error: the database cannot answer now';
 const success = { status: 'SUCCESS', processed_at: '2026-11-21T04:40:00.000Z' };
 
 interface ListedEvent {
@@ -69,6 +78,46 @@ suite('a service on a distributed database', () => {
       checks.map(([, , status]) => status),
     );
     assert.equal(answers[0]?.json.data?.['status'], 'SUCCESS');
+  });
+
+  // Regression: each call was applied again alone, so stored updates were "unchanged", and each waited for the node.
+  test('fails the calls of a batch that need a node that is away, and applies the others once', async () => {
+    let transactions = 0;
+    const { database } = service.app;
+    const halfAway: Database = {
+      ...database,
+      transaction: (work, options) => {
+        transactions += 1;
+        return database.transaction((query) => {
+          const run: Query = Object.assign((sql: string, values?: readonly unknown[]) => {
+            if (sql.includes(`client_id = 'beta'`)) throw new DatabaseUnavailable('the node is away', false);
+            return query<never>(sql, values);
+          }, query);
+          return work(run);
+        }, options);
+      },
+    };
+    const updater = createTransactionUpdater({
+      database: halfAway,
+      expectedMs: () => 1_800_000,
+      firstInquiryMs: 5_000,
+      now: Date.now,
+      versionFloor: () => 0,
+    });
+    const calls = [['alpha'], ['beta'], ['alpha', 'beta'], ['alpha']].map((clients, index) =>
+      clients.map((clientId) => {
+        const id = `TD100000000${index}`;
+        const message = statusUpdate({ client_id: clientId, transaction_id: id, reference_id: id, ...success });
+        return { line: 1, source: 'core', raw: JSON.stringify(message), update: parseUpdate(message, testBanks) };
+      }),
+    );
+    const results = await Promise.allSettled(calls.map((call) => updater.applyBatched(call)));
+    assert.deepEqual(
+      results.map((result) => (result.status === 'fulfilled' ? result.value[0]?.outcome : String(result.reason))),
+      ['inserted', UNAVAILABLE, UNAVAILABLE, 'inserted'],
+    );
+    assert.equal(transactions, 2, 'one of each client');
+    await assert.rejects(updater.apply(calls.flat()), DatabaseUnavailable);
   });
 
   test('numbers the events of each client, and delivers callbacks about them', async (context) => {

@@ -14,17 +14,18 @@ export interface BatcherOptions<Item> {
 
 interface Pending<Item, Result> {
   readonly item: Item;
-  readonly resolve: (result: Result) => void;
+  readonly resolve: (result: Result | Promise<Result>) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
  * Writes together the items that arrive while earlier batches are being written: batches of one under light load,
  * large batches under heavy load. `write` resolves with one result per item, in order, or with nothing if `Result` is
- * void. An item heavier than `weightMax` is a batch of its own.
+ * void; the result of an item that failed alone is a promise that rejects. An item heavier than `weightMax` is a batch
+ * of its own.
  */
 export function createBatcher<Item, Result = void>(
-  write: (items: readonly Item[]) => Promise<readonly Result[] | void>,
+  write: (items: readonly Item[]) => Promise<readonly (Result | Promise<Result>)[] | void>,
   weightMax: number,
   { weightOf = () => 1, batchesMax = 1, isolates = () => false }: BatcherOptions<Item> = {},
 ): Batcher<Item, Result> {
@@ -49,7 +50,7 @@ export function createBatcher<Item, Result = void>(
   async function writeBatch(batch: readonly Pending<Item, Result>[]): Promise<void> {
     try {
       const results = await write(batch.map(({ item }) => item));
-      for (const [index, { resolve }] of batch.entries()) resolve(results?.[index] as Result);
+      for (const [index, { resolve }] of batch.entries()) resolve(results?.[index] as Result | Promise<Result>);
     } catch (error) {
       if (batch.length > 1 && isolates(error)) for (const each of batch) await writeBatch([each]);
       else for (const { reject } of batch) reject(error);

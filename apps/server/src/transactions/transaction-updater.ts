@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { markOverdue } from '../domain/apply-update.ts';
 import type { Transaction } from '../domain/transaction.ts';
-import { createBatcher } from '../lib/batcher.ts';
+import { type Batcher, createBatcher } from '../lib/batcher.ts';
 import { type Database, DatabaseContended, DatabaseUnavailable, type Query } from '../postgres/database.ts';
 import { byClient } from '../postgres/one-client.ts';
 import { lockTransactions } from '../postgres/transaction-locks.ts';
@@ -69,17 +69,30 @@ export function createTransactionUpdater({
   };
 
   /** A distributed database applies the updates of each client in a database transaction of its own, on one node. */
-  async function apply(updates: readonly ReceivedUpdate[], now = new Date(readTime())): Promise<AppliedUpdate[]> {
-    if (!database.distributed) return applyTogether(database, updates, now);
+  async function applyByClient(updates: readonly ReceivedUpdate[], now: Date): Promise<AppliedByClient> {
+    if (!database.distributed) return { applied: await applyTogether(database, updates, now), failures: new Map() };
     const applied: AppliedUpdate[] = [];
+    const failures = new Map<string, unknown>();
     const numbered = updates.map((received, index) => ({ received, index, clientId: received.update.clientId }));
     await byClient(database, numbered, async (own, items) => {
-      const received = items.map((item) => item.received);
-      const results = await applyTogether(own, received, now);
-      for (const [position, result] of results.entries()) applied[items[position]?.index ?? 0] = result;
+      try {
+        const received = items.map((item) => item.received);
+        const results = await applyTogether(own, received, now);
+        for (const [position, result] of results.entries()) applied[items[position]?.index ?? 0] = result;
+      } catch (error) {
+        for (const { clientId } of items) failures.set(clientId, error);
+      }
     });
+    return { applied, failures };
+  }
+
+  async function apply(updates: readonly ReceivedUpdate[], now = new Date(readTime())): Promise<AppliedUpdate[]> {
+    const { applied, failures } = await applyByClient(updates, now);
+    for (const error of failures.values()) throw error;
     return applied;
   }
+
+  const batcher = createUpdateBatcher((updates) => applyByClient(updates, new Date(readTime())));
 
   /** Locked and read again: since then it may have become final, or another process may have marked it. */
   async function markOverdue(query: Query, keys: readonly TransactionKey[], now: Date): Promise<number> {
@@ -91,7 +104,7 @@ export function createTransactionUpdater({
 
   return {
     apply,
-    applyBatched: batchUpdates(apply, database.distributed),
+    applyBatched: (updates) => (updates.length > BATCHED_CALL_MAX ? apply(updates) : batcher.add(updates)),
 
     async markOverdue(now, limit) {
       const until = now.toISOString();
@@ -163,7 +176,12 @@ function createGuess() {
   };
 }
 
-type Apply = (updates: readonly ReceivedUpdate[]) => Promise<AppliedUpdate[]>;
+interface AppliedByClient {
+  /** In the order of the updates; without those of `failures`. */
+  readonly applied: AppliedUpdate[];
+  /** The clients whose updates failed, and why. Those of the others are stored. */
+  readonly failures: ReadonlyMap<string, unknown>;
+}
 
 /** In updates. */
 const BATCH_MAX = 500;
@@ -176,23 +194,31 @@ const BATCHES_MAX = 2;
  * Applies the updates of small concurrent calls in one database transaction: a core that feeds each change by itself
  * then costs about as much as one that gathers them, and holds no connection for each. Each caller gets the results of
  * its own updates. If a batch fails, each call is applied again alone, so that no call fails because of another's
- * updates; while the database is unavailable, all of them fail. Of a distributed one, another node may be available.
+ * updates; while the database is unavailable, all of them fail. While a node of a distributed one is, those fail that
+ * have updates of its clients.
  */
-function batchUpdates(apply: Apply, distributed: boolean): Apply {
-  const batcher = createBatcher<readonly ReceivedUpdate[], AppliedUpdate[]>(
+function createUpdateBatcher(
+  apply: (updates: readonly ReceivedUpdate[]) => Promise<AppliedByClient>,
+): Batcher<readonly ReceivedUpdate[], AppliedUpdate[]> {
+  return createBatcher(
     async (calls) => {
-      const applied = await apply(calls.flat());
+      const { applied, failures } = await apply(calls.flat());
+      const unexpected = failures.values().find((error) => !(error instanceof DatabaseUnavailable));
+      if (unexpected !== undefined) throw unexpected;
       let from = 0;
-      return calls.map(({ length }) => applied.slice(from, (from += length)));
+      return calls.map((call) => {
+        const own = applied.slice(from, (from += call.length));
+        const failed = call.find(({ update }) => failures.has(update.clientId));
+        return failed === undefined ? own : Promise.reject<AppliedUpdate[]>(failures.get(failed.update.clientId));
+      });
     },
     BATCH_MAX,
     {
       weightOf: ({ length }) => length,
       batchesMax: BATCHES_MAX,
-      isolates: (error) => distributed || !(error instanceof DatabaseUnavailable),
+      isolates: (error) => !(error instanceof DatabaseUnavailable),
     },
   );
-  return (updates) => (updates.length > BATCHED_CALL_MAX ? apply(updates) : batcher.add(updates));
 }
 
 function overduePlan(known: readonly Transaction[], context: Parameters<typeof markOverdue>[1]): UpdatePlan {
