@@ -62,7 +62,7 @@ export const USAGE = `npm run bench -- [options]
   --scale-millions <n>  --scale among this many million instead
   --rails             what a failed first rail, slow responses and a faulty bank cost
   --list              what a page of the list of transactions costs among 10,000 and 1,000,000
-  --search            how long each kind of search of the operator takes among 1,000,000
+  --search            how long each search and each list of the operator takes among 1,000,000
   --list-millions <n> --list and --search among this many million instead
   --rounds <number>   how many times each target is measured (5)
   --seconds <number>  length of each measurement in whole seconds (4)

@@ -4,18 +4,17 @@ import type { AddressInfo } from 'node:net';
 import type { BenchContext } from './bench-context.ts';
 import type { Comparison } from './compare.ts';
 import { makeDatabase } from './database/databases.ts';
-import { measureInRounds, type Target } from './measure.ts';
+import { type Measurement, measureInRounds, type Target } from './measure.ts';
 import type { Options } from './options.ts';
-import { pairedRatio } from './ratios.ts';
-import { rowsOf } from './report.ts';
+import { medians, pairedRatio, type Ratio } from './ratios.ts';
 import { startService } from './services.ts';
 import { checkStatusTarget } from './targets.ts';
 import { verifyCheckStatus } from './verify.ts';
 
-/**
- * Compares check-status without traces, with 1 % of the requests traced, and with all (docs/benchmarks.md). A second
- * process without traces shows by how much two equal processes differ: V8 compiles and places each one's code anew.
- */
+/** Equal processes differ by more than what is measured: V8 compiles and places the code of each one anew. */
+const EQUAL_PROCESSES = 4;
+
+/** Compares check-status without traces, with 1 % of the requests traced, and with all (docs/benchmarks.md). */
 export async function compareTraces(context: BenchContext, options: Options): Promise<Comparison> {
   const collector = await startCollector(context);
   const database = await makeDatabase(context, 'bench_small', options.smallRows);
@@ -25,34 +24,62 @@ export async function compareTraces(context: BenchContext, options: Options): Pr
     await verifyCheckStatus(context, service, database);
     return checkStatusTarget(service, database, name);
   };
-  const targets = {
-    off: await start('no traces', null),
-    offAgain: await start('no traces, a second process', null),
-    some: await start('1 % traced', 0.01),
-    all: await start('all traced', 1),
-  };
-  const measured = await measureInRounds(context, targets, options);
+  const all = await start(KINDS.all, 1);
+  const equals: Target[] = [];
+  for (let number = 0; number < (options.quick ? 1 : EQUAL_PROCESSES); number += 1) {
+    equals.push(await start(KINDS.off, null), await start(KINDS.some, 0.01));
+  }
+  const { '0': measuredAll = [], ...measured } = await measureInRounds(context, { ...[all, ...equals] }, options);
+  const ofEquals = Object.values(measured);
+  const off = ofEquals.filter((_, index) => index % 2 === 0);
+  const some = ofEquals.filter((_, index) => index % 2 === 1);
   return {
-    rows: rowsOf(targets, measured),
-    ratios: [
-      {
-        title: 'no traces, a second process / the first: CPU per request',
-        value: pairedRatio(measured.offAgain, measured.off, 'cpuUsPerRequest'),
-        budget: null,
-      },
-      {
-        title: '1 % traced / no traces: CPU per request',
-        value: pairedRatio(measured.some, measured.off, 'cpuUsPerRequest'),
-        budget: { bound: 'at most', value: 1.03 },
-      },
-      {
-        title: 'all traced / no traces: CPU per request',
-        value: pairedRatio(measured.all, measured.off, 'cpuUsPerRequest'),
-        budget: null,
-      },
+    rows: [
+      { title: KINDS.off, figures: medians(off.flat()) },
+      { title: KINDS.some, figures: medians(some.flat()) },
+      { title: KINDS.all, figures: medians(measuredAll) },
     ],
+    ratios: ratiosOf({ off, some, all: measuredAll }),
   };
 }
+
+const KINDS = { off: 'no traces', some: '1 % traced', all: 'all traced' };
+
+interface Measured {
+  /** The measurements of each process, by round. */
+  readonly off: readonly (readonly Measurement[])[];
+  readonly some: readonly (readonly Measurement[])[];
+  readonly all: readonly Measurement[];
+}
+
+function ratiosOf({ off, some, all }: Measured): Ratio[] {
+  const offMean = meanOfProcesses(off);
+  const ofEach = off.map((process) => medians(process).cpuUsPerRequest);
+  return [
+    {
+      title: '1 % traced / no traces: CPU per request',
+      value: pairedRatio(meanOfProcesses(some), offMean, 'cpuUsPerRequest'),
+      budget: { bound: 'at most', value: 1.03 },
+    },
+    {
+      title: 'all traced / no traces: CPU per request',
+      value: pairedRatio(all, offMean, 'cpuUsPerRequest'),
+      budget: null,
+    },
+    {
+      title: 'no traces: CPU per request, the most of equal processes / the least',
+      value: Math.max(...ofEach) / Math.min(...ofEach),
+      budget: null,
+    },
+  ];
+}
+
+/** By round. */
+const meanOfProcesses = (processes: readonly (readonly Measurement[])[]): Pick<Measurement, 'cpuUsPerRequest'>[] =>
+  (processes[0] ?? []).map((_, round) => {
+    const sum = processes.reduce((total, process) => total + (process[round]?.cpuUsPerRequest ?? Number.NaN), 0);
+    return { cpuUsPerRequest: sum / processes.length };
+  });
 
 /** Forgets the spans at once: it shares a core with PostgreSQL and the load. Resolves with its URL. */
 async function startCollector({ closers }: BenchContext): Promise<string> {

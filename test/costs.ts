@@ -17,7 +17,7 @@ export async function describeCosts(directory: string, postgresMs: number): Prom
   const dearest = costs.toSorted((one, other) => other.processorMs - one.processorMs).slice(0, LISTED);
   return [
     `processor time: ${seconds(postgresMs, 0)} s of the shared PostgreSQL, ${seconds(totalMs, 0)} s of ` +
-      `${costs.length} files in ${names.length} processes; of these the dearest, in seconds:`,
+      `${costs.length} files in ${names.length} processes; of these the most expensive, in seconds:`,
     ...dearest.map(({ file, processorMs }) => `${seconds(processorMs, 1).padStart(8)}  ${file}`),
   ].join('\n');
 }

@@ -4,6 +4,6 @@
  */
 export const PAGE_REQUESTS = ['/operator/v1/session', '/operator/v1/console', '/operator/v1/overview'] as const;
 
-/** It asks for this again, so long after each answer, while it is visible (apps/console/src/pages/overview.tsx). */
+/** The page requests this again `POLL_MS` after each answer while it is visible: apps/console/src/pages/overview.tsx. */
 export const POLLED_REQUEST = '/operator/v1/overview';
 export const POLL_MS = 5_000;

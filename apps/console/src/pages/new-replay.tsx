@@ -35,7 +35,7 @@ const SELECTED = ['all', 'exhausted', 'missing', 'delivered', 'pending'] as cons
 type Selected = (typeof SELECTED)[number];
 const SELECTED_TEXTS = {
   all: TEXTS.all,
-  exhausted: { en: 'given up', id: 'yang berhenti' },
+  exhausted: { en: 'given up', id: 'yang percobaannya habis' },
   missing: { en: 'never sent', id: 'yang tidak pernah dikirim' },
   delivered: { en: 'delivered', id: 'yang terkirim' },
   pending: { en: 'being retried', id: 'yang sedang dicoba' },

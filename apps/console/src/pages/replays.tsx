@@ -33,7 +33,7 @@ const STOP_TEXT: Text = {
   en: 'It stops within a few seconds. Callbacks that wait for their turn already are still sent.',
   id: 'Berhenti dalam beberapa detik. Callback yang sudah mengantre tetap dikirim.',
 };
-const STOPPED: Text = { en: 'It stops.', id: 'Dihentikan.' };
+const STOPPED: Text = { en: 'Stopping.', id: 'Sedang dihentikan.' };
 
 const STATES = {
   RUNNING: { tone: 'busy', text: { en: 'Running', id: 'Berjalan' } },

@@ -107,7 +107,7 @@ export interface SlowPeerTimeouts {
   readonly requestMs: number;
   /** An answer that is not read (unread-answers.ts). */
   readonly unreadAnswerMs: number;
-  /** A line of a feed that is not completed (operator/feed.ts). */
+  /** A line of a feed that is not completed (operator/feed/pace.ts). */
   readonly feedLineMs: number;
 }
 
@@ -118,7 +118,7 @@ const BODY_BYTES_MAX = 16 * 1024;
 const HEADER_BYTES_MAX = 16 * 1024;
 /**
  * For the head, and for the whole request. Slow or silent peers are disconnected: otherwise a socket that sends a byte
- * now and then stays open without end. A feed, which may have any length, has a pace instead (operator/feed.ts).
+ * now and then stays open without end. A feed, which may have any length, has a pace instead (operator/feed/pace.ts).
  */
 export const REQUEST_TIMEOUT_MS = 10_000;
 const CONNECTIONS_CHECKING_INTERVAL_MS = 1_000;

@@ -2,7 +2,7 @@ import pg from 'pg';
 
 /**
  * COPY … FROM STDIN, PostgreSQL's way to insert many rows: it parses no statement, plans nothing, and writes rows of a
- * page together. An insert of the same rows costs it half as much again (docs/decisions/0059-rows-by-copy.md).
+ * page together (docs/decisions/0059-rows-by-copy.md).
  *
  * A conflict with a key is an error, which ends the database transaction: there is no `on conflict`.
  */

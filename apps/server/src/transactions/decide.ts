@@ -157,7 +157,7 @@ async function readStored(query: Query, entries: ReadonlyMap<string, Entry>): Pr
 }
 
 /**
- * An update that ends a transaction seldom is its first one. One that would be rejected as the first one inserts
+ * An update that ends a transaction is rarely its first one. One that would be rejected as the first one inserts
  * nothing, so no unique key would find out that it is a later one.
  */
 export const mayBeFirst = (update: StatusUpdate): boolean =>

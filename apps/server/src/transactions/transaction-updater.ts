@@ -140,11 +140,11 @@ async function retryWhileContended<T>(
 interface GuessedResult<T> {
   readonly result: T;
   readonly isRight: boolean;
-  /** Whether there was something to be wrong about: transactions that were not looked up. */
+  /** Whether the batch inserted transactions that were not looked up, which tested the assumption. */
   readonly isProven: boolean;
 }
 
-/** Batches with something to guess that look first: after one that did not and was wrong, and after many of those. */
+/** How many batches with something to guess look first: after one wrong guess, and after several in a row. */
 const CAUTIOUS_BATCHES_MIN = 8;
 const CAUTIOUS_BATCHES_MAX = 256;
 

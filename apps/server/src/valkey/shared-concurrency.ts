@@ -36,7 +36,7 @@ export function createSharedConcurrencyLimiter(dependencies: SharedConcurrencyDe
   let renewedMs = performance.now();
   let readMs = renewedMs;
 
-  // An older number that ran after a newer one would make room that there is not.
+  // In order: an older count that arrives after a newer one would let Valkey admit too many.
   const tell = (key: string, max: number): Promise<unknown> =>
     windows.runInOrder(SCRIPT, [`${name} ${key}`], [processId, openByKey.get(key) ?? 0, max, leaseMs]);
 

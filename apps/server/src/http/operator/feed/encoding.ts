@@ -8,7 +8,7 @@ import { ApiError } from '../../errors.ts';
 
 /** Of one feed. A longer one is sent in parts. */
 const DECOMPRESSED_BYTES_MAX = 16 * 1024 ** 3;
-/** A feed shrinks to a tenth, and one of made-up data to a fiftieth. What shrinks more is an attack, or a mistake. */
+/** Far more than lines of a feed shrink by, similar as they are. What shrinks more is an attack, or a mistake. */
 const RATIO_MAX = 200;
 /** A few lines that are all alike shrink more. */
 const RATIO_FREE_BYTES = 16 * 1024 * 1024;
