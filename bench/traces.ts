@@ -24,22 +24,23 @@ export async function compareTraces(context: BenchContext, options: Options): Pr
     await verifyCheckStatus(context, service, database);
     return checkStatusTarget(service, database, name);
   };
-  const all = await start(KINDS.all, 1);
-  const equals: Target[] = [];
-  for (let number = 0; number < (options.quick ? 1 : EQUAL_PROCESSES); number += 1) {
-    equals.push(await start(KINDS.off, null), await start(KINDS.some, 0.01));
+  const targets: Record<string, Target> = { all: await start(KINDS.all, 1) };
+  const numbers = Array.from({ length: options.quick ? 1 : EQUAL_PROCESSES }, (_, index) => index + 1);
+  for (const number of numbers) {
+    targets[`off ${number}`] = await start(KINDS.off, null);
+    targets[`some ${number}`] = await start(KINDS.some, 0.01);
   }
-  const { '0': measuredAll = [], ...measured } = await measureInRounds(context, { ...[all, ...equals] }, options);
-  const ofEquals = Object.values(measured);
-  const off = ofEquals.filter((_, index) => index % 2 === 0);
-  const some = ofEquals.filter((_, index) => index % 2 === 1);
+  const measured = await measureInRounds(context, targets, options);
+  const all = measured['all'] ?? [];
+  const off = numbers.map((number) => measured[`off ${number}`] ?? []);
+  const some = numbers.map((number) => measured[`some ${number}`] ?? []);
   return {
     rows: [
-      { title: KINDS.off, figures: medians(off.flat()) },
-      { title: KINDS.some, figures: medians(some.flat()) },
-      { title: KINDS.all, figures: medians(measuredAll) },
+      { title: `check-status, ${KINDS.off}`, figures: medians(off.flat()) },
+      { title: `check-status, ${KINDS.some}`, figures: medians(some.flat()) },
+      { title: `check-status, ${KINDS.all}`, figures: medians(all) },
     ],
-    ratios: ratiosOf({ off, some, all: measuredAll }),
+    ratios: ratiosOf({ off, some, all }),
   };
 }
 
