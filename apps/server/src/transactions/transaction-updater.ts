@@ -68,31 +68,16 @@ export function createTransactionUpdater({
     );
   };
 
-  /** A distributed database applies the updates of each client in a database transaction of its own, on one node. */
-  async function applyByClient(updates: readonly ReceivedUpdate[], now: Date): Promise<AppliedByClient> {
-    if (!database.distributed) return { applied: await applyTogether(database, updates, now), failures: new Map() };
-    const applied: AppliedUpdate[] = [];
-    const failures = new Map<string, unknown>();
-    const numbered = updates.map((received, index) => ({ received, index, clientId: received.update.clientId }));
-    await byClient(database, numbered, async (own, items) => {
-      try {
-        const received = items.map((item) => item.received);
-        const results = await applyTogether(own, received, now);
-        for (const [position, result] of results.entries()) applied[items[position]?.index ?? 0] = result;
-      } catch (error) {
-        for (const { clientId } of items) failures.set(clientId, error);
-      }
-    });
-    return { applied, failures };
-  }
+  const applyEach = (updates: readonly ReceivedUpdate[], now = new Date(readTime())): Promise<AppliedByClient> =>
+    applyByClient(database, updates, (own, ofClient) => applyTogether(own, ofClient, now));
 
-  async function apply(updates: readonly ReceivedUpdate[], now = new Date(readTime())): Promise<AppliedUpdate[]> {
-    const { applied, failures } = await applyByClient(updates, now);
+  async function apply(updates: readonly ReceivedUpdate[], now?: Date): Promise<AppliedUpdate[]> {
+    const { applied, failures } = await applyEach(updates, now);
     for (const error of failures.values()) throw error;
     return applied;
   }
 
-  const batcher = createUpdateBatcher((updates) => applyByClient(updates, new Date(readTime())));
+  const batcher = createUpdateBatcher((updates) => applyEach(updates));
 
   /** Locked and read again: since then it may have become final, or another process may have marked it. */
   async function markOverdue(query: Query, keys: readonly TransactionKey[], now: Date): Promise<number> {
@@ -181,6 +166,28 @@ interface AppliedByClient {
   readonly applied: AppliedUpdate[];
   /** The clients whose updates failed, and why. Those of the others are stored. */
   readonly failures: ReadonlyMap<string, unknown>;
+}
+
+/** A distributed database applies the updates of each client in a database transaction of its own, on one node. */
+async function applyByClient(
+  database: Database,
+  updates: readonly ReceivedUpdate[],
+  apply: (own: Database, updates: readonly ReceivedUpdate[]) => Promise<AppliedUpdate[]>,
+): Promise<AppliedByClient> {
+  if (!database.distributed) return { applied: await apply(database, updates), failures: new Map() };
+  const applied: AppliedUpdate[] = [];
+  const failures = new Map<string, unknown>();
+  const numbered = updates.map((received, index) => ({ received, index, clientId: received.update.clientId }));
+  await byClient(database, numbered, async (own, items) => {
+    try {
+      const received = items.map((item) => item.received);
+      const results = await apply(own, received);
+      for (const [position, result] of results.entries()) applied[items[position]?.index ?? 0] = result;
+    } catch (error) {
+      for (const { clientId } of items) failures.set(clientId, error);
+    }
+  });
+  return { applied, failures };
 }
 
 /** In updates. */
