@@ -146,8 +146,10 @@ export function testGuides(running: () => Running): void {
       );
       // A request that is not signed.
       assert.match(output, /^401$/m);
-      const received = reader.printedBy('receiver.mjs').trim().split('\n');
-      assert.equal(received.length, 2, received.join('\n'));
+      // Disbursements of the sandbox's demo may end meanwhile.
+      const lines = reader.printedBy('receiver.mjs').trim().split('\n');
+      const received = lines.filter((line) => !/^verified \S+: disbursement\.\S+ SANDBOX\//.test(line));
+      assert.equal(received.length, 2, lines.join('\n'));
     });
 
     test('the commands of the other guides do what they say', async () => {

@@ -14,7 +14,7 @@ import { TEXTS } from '../texts.ts';
 
 const LEAD: Text = {
   en: 'Who is logged in, the latest first. When a person leaves, take the role away at the identity provider first.',
-  id: 'Siapa yang sedang masuk, yang terbaru lebih dulu. Bila seseorang keluar, cabut dulu perannya di penyedia identitas.',
+  id: 'Siapa yang sedang masuk, yang terbaru lebih dulu. Bila seseorang keluar, cabut dulu perannya di penyedianya.',
 };
 const NONE: Text = { en: 'No person is logged in with this subject.', id: 'Tidak ada orang dengan subject ini.' };
 const PERSON: Text = { en: 'Person', id: 'Orang' };
