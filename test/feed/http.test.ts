@@ -212,7 +212,7 @@ suite('compressed bodies', () => {
         assert.deepEqual([answer.status, answer.json.error_code], [413, 'PAYLOAD_TOO_LARGE'], `${encoding} ${type}`);
       }
     }
-    assert.ok(process.memoryUsage().arrayBuffers - before < 32 * 1024 * 1024);
+    assert.ok(process.memoryUsage().arrayBuffers - before < 48 * 1024 * 1024);
     assert.deepEqual(reportOf(await post(service, newLine())), only({ inserted: 1 }));
   });
 
