@@ -31,6 +31,15 @@ import { loadSettings } from './settings.ts';
 const SKIP: Text = { en: 'Go to the content', id: 'Ke isi halaman' };
 
 export function App() {
+  return (
+    <>
+      <Content />
+      <SecretDialog />
+    </>
+  );
+}
+
+function Content() {
   if (session.value === 'loading') return null;
   if (session.value === 'unreachable') {
     return (
@@ -54,7 +63,6 @@ function Console() {
         <Menu />
         {pageAt(place.value.path)}
       </div>
-      <SecretDialog />
     </>
   );
 }

@@ -28,6 +28,7 @@ export const TEXTS = {
   action: { en: 'Action', id: 'Tindakan' },
   change: { en: 'Change', id: 'Ubah' },
   changed: { en: 'Changed.', id: 'Sudah diubah.' },
+  unchanged: { en: 'Nothing was changed.', id: 'Tidak ada yang diubah.' },
   secrets: { en: 'Secrets', id: 'Secret' },
   lastUsed: { en: 'Last used', id: 'Terakhir dipakai' },
   progress: { en: 'Progress', id: 'Kemajuan' },

@@ -27,6 +27,8 @@ export interface ActionProps {
   /** Sends the action. What was done is shown beside the button, or the proposal that waits for a second person. */
   readonly run: (reason: string) => Promise<string | Proposal>;
   readonly onDone?: () => void;
+  /** Before the dialog opens: its fields begin anew. */
+  readonly onOpen?: () => void;
   /** Further fields of the dialog. */
   readonly children?: ComponentChildren;
   /** For the button, and the title of the dialog, where several have the same title. */
@@ -46,13 +48,13 @@ export function Action(props: ActionProps) {
     setResult(answer);
     props.onDone?.();
   };
+  const open = (): void => {
+    props.onOpen?.();
+    setOpen(true);
+  };
   return (
     <span class="action">
-      <button
-        type="button"
-        onClick={() => setOpen(true)}
-        {...(props.label === undefined ? {} : { 'aria-label': props.label })}
-      >
+      <button type="button" onClick={open} {...(props.label === undefined ? {} : { 'aria-label': props.label })}>
         {props.title}
       </button>
       <output class="small">

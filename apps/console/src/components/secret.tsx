@@ -4,7 +4,10 @@ import { say, type Text } from '../preferences.ts';
 import { TEXTS } from '../texts.ts';
 import { Copy } from './values.tsx';
 
-/** A new secret, which the service shows once. It is in the memory of this page only, until its dialog is closed. */
+/**
+ * A new secret, which the service shows once. It is in the memory of this page only, until the button of its dialog is
+ * used: also when the session ends meanwhile.
+ */
 
 const TITLE: Text = { en: 'Copy the secret now', id: 'Salin secret sekarang' };
 const ONCE: Text = {
@@ -39,8 +42,16 @@ export function SecretDialog() {
     shown.value = null;
   };
   return (
-    // Escape would lose the secret.
-    <dialog ref={dialog} onCancel={(event) => event.preventDefault()} onClose={close} aria-label={say(TITLE)}>
+    // Escape, or the gesture to go back, would lose the secret. A browser heeds `cancel` only after a click, and may
+    // not know `closedby`: what it closes all the same is opened again.
+    <dialog
+      ref={dialog}
+      closedby="none"
+      onKeyDown={(event) => event.key === 'Escape' && event.preventDefault()}
+      onCancel={(event) => event.preventDefault()}
+      onClose={() => dialog.current?.showModal()}
+      aria-label={say(TITLE)}
+    >
       <h2>{say(TITLE)}</h2>
       <p>{say(ONCE)}</p>
       <p class="secret">

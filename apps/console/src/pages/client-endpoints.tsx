@@ -1,14 +1,14 @@
-import { useState } from 'preact/hooks';
 import { call, propose } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
 import { may } from '../api/session.ts';
 import { Action, outcomeOf } from '../components/action.tsx';
 import { Choices } from '../components/choices.tsx';
+import { useEntered } from '../components/entered.ts';
 import { Loaded } from '../components/page.tsx';
 import { showSecret } from '../components/secret.tsx';
 import { Table } from '../components/table.tsx';
 import { Chip, Time } from '../components/values.tsx';
-import type { ClientCallbackEndpoint, EventType } from '../generated/api.ts';
+import type { ChangeClientCallbackEndpointRequest, ClientCallbackEndpoint, EventType } from '../generated/api.ts';
 import { say, type Text } from '../preferences.ts';
 import { TEXTS } from '../texts.ts';
 
@@ -126,24 +126,24 @@ function State({ endpoint }: { readonly endpoint: ClientCallbackEndpoint }) {
 }
 
 function Register({ clientId, onDone }: { readonly clientId: string; readonly onDone: () => void }) {
-  const [url, setUrl] = useState('');
-  const [kinds, setKinds] = useState(DEFAULT_KINDS);
+  const { fields, enter, clear } = useEntered({ url: '', kinds: DEFAULT_KINDS });
   return (
     <div class="actions">
       <Action
         title={say(REGISTER)}
         description={say(REGISTER_TEXT)}
+        onOpen={clear}
         onDone={onDone}
         run={async (reason) => {
-          const input = { path: { client_id: clientId }, body: { url, kinds, reason } };
+          const input = { path: { client_id: clientId }, body: { ...fields, reason } };
           return outcomeOf(await propose('registerClientCallbackEndpoint', input), ({ secret }) => {
             showSecret(secret);
             return say(REGISTERED);
           });
         }}
       >
-        <UrlField value={url} onChange={setUrl} isRequired />
-        <Choices title={say(EVENTS)} values={KINDS} chosen={kinds} onChange={setKinds} />
+        <UrlField value={fields.url} onChange={(url) => enter({ url })} isRequired />
+        <Choices title={say(EVENTS)} values={KINDS} chosen={fields.kinds} onChange={(kinds) => enter({ kinds })} />
       </Action>
     </div>
   );
@@ -172,37 +172,31 @@ function UrlField({
   );
 }
 
-function Changes({
-  endpoint,
-  onChanged,
-}: {
+interface ChangesProps {
   readonly endpoint: ClientCallbackEndpoint;
   readonly onChanged: () => void;
-}) {
-  const { client_id, endpoint_id, origin } = endpoint;
-  const [url, setUrl] = useState('');
-  const [kinds, setKinds] = useState<readonly EventType[]>(endpoint.kinds);
+}
+
+const labelOf = (action: Text, { origin }: ClientCallbackEndpoint): string => `${say(action)}: ${origin}`;
+
+async function changeEndpoint(
+  { client_id, endpoint_id }: ClientCallbackEndpoint,
+  body: ChangeClientCallbackEndpointRequest,
+) {
+  const path = { client_id, endpoint_id };
+  return outcomeOf(await propose('changeClientCallbackEndpoint', { path, body }), () => say(TEXTS.changed));
+}
+
+function Changes({ endpoint, onChanged }: ChangesProps) {
+  const { client_id, endpoint_id } = endpoint;
   const isDisabled = endpoint.status === 'disabled';
   const path = { client_id, endpoint_id };
-  const nameOf = (action: Text): string => `${say(action)}: ${origin}`;
   return (
     <span class="chips">
-      <Action
-        title={say(TEXTS.change)}
-        label={nameOf(TEXTS.change)}
-        description={say(CHANGE_TEXT)}
-        onDone={onChanged}
-        run={async (reason) => {
-          const body = { kinds, ...(url === '' ? {} : { url }), reason };
-          return outcomeOf(await propose('changeClientCallbackEndpoint', { path, body }), () => say(TEXTS.changed));
-        }}
-      >
-        <UrlField value={url} onChange={setUrl} />
-        <Choices title={say(EVENTS)} values={KINDS} chosen={kinds} onChange={setKinds} />
-      </Action>
+      <ChangeOptions endpoint={endpoint} onChanged={onChanged} />
       <Action
         title={say(ROTATE)}
-        label={nameOf(ROTATE)}
+        label={labelOf(ROTATE, endpoint)}
         description={say(ROTATE_TEXT)}
         onDone={onChanged}
         run={async (reason) =>
@@ -214,14 +208,33 @@ function Changes({
       />
       <Action
         title={say(isDisabled ? ENABLE : DISABLE)}
-        label={nameOf(isDisabled ? ENABLE : DISABLE)}
+        label={labelOf(isDisabled ? ENABLE : DISABLE, endpoint)}
         description={say(isDisabled ? ENABLE_TEXT : DISABLE_TEXT)}
         onDone={onChanged}
-        run={async (reason) => {
-          const body = { disabled: !isDisabled, reason };
-          return outcomeOf(await propose('changeClientCallbackEndpoint', { path, body }), () => say(TEXTS.changed));
-        }}
+        run={(reason) => changeEndpoint(endpoint, { disabled: !isDisabled, reason })}
       />
     </span>
+  );
+}
+
+/** The URL is not shown: its path may have a key of the client. */
+function ChangeOptions({ endpoint, onChanged }: ChangesProps) {
+  const known: readonly EventType[] = KINDS.filter((each) => endpoint.kinds.includes(each));
+  const { fields, changes, isChanged, enter, clear } = useEntered({ url: '', kinds: known });
+  return (
+    <Action
+      title={say(TEXTS.change)}
+      label={labelOf(TEXTS.change, endpoint)}
+      description={say(CHANGE_TEXT)}
+      // The client may have changed it since it was read.
+      onOpen={() => (clear(), onChanged())}
+      onDone={onChanged}
+      run={async (reason) =>
+        isChanged ? await changeEndpoint(endpoint, { ...changes, reason }) : say(TEXTS.unchanged)
+      }
+    >
+      <UrlField value={fields.url} onChange={(url) => enter({ url })} />
+      <Choices title={say(EVENTS)} values={KINDS} chosen={fields.kinds} onChange={(kinds) => enter({ kinds })} />
+    </Action>
   );
 }

@@ -4,6 +4,7 @@ import { useResource } from '../api/resource.ts';
 import { may } from '../api/session.ts';
 import { Action, outcomeOf } from '../components/action.tsx';
 import { Select } from '../components/choices.tsx';
+import { useEntered } from '../components/entered.ts';
 import { Facts } from '../components/facts.tsx';
 import { Loaded } from '../components/page.tsx';
 import { showSecret } from '../components/secret.tsx';
@@ -62,7 +63,7 @@ export function ClientSnap({ clientId }: { readonly clientId: string }) {
         {({ snap }) => (
           <>
             {snap === null ? <p class="empty">{say(NOT_USED)}</p> : <Options snap={snap} />}
-            {may('changeClient') && <Changes key={snap?.partner_id} path={path} snap={snap} onChanged={read.reload} />}
+            {may('changeClient') && <Changes path={path} snap={snap} onChanged={read.reload} />}
           </>
         )}
       </Loaded>
@@ -100,6 +101,7 @@ function Changes({ path, snap, onChanged }: ChangesProps) {
       <Action
         title={say(ADD_KEY)}
         description={say(ADD_KEY_TEXT)}
+        onOpen={() => setPem('')}
         onDone={onChanged}
         run={async (reason) =>
           outcomeOf(await propose('addClientSnapKey', { path, body: { public_key: pem, reason } }), () => say(ADDED))
@@ -155,29 +157,52 @@ function Changes({ path, snap, onChanged }: ChangesProps) {
   );
 }
 
+type ChangeableOptions = Pick<SnapOptions, 'partner_id' | 'external_ids' | 'body_hash' | 'clock_skew_seconds'>;
+
 function ChangeOptions({ path, snap, onChanged }: ChangesProps) {
-  const [partnerId, setPartnerId] = useState(snap?.partner_id ?? path.client_id);
-  const [externalIds, setExternalIds] = useState<ExternalIdRule>(snap?.external_ids ?? 'strict');
-  const [bodyHash, setBodyHash] = useState<SnapBodyHash>(snap?.body_hash ?? 'minified');
-  const [clockSkew, setClockSkew] = useState(snap?.clock_skew_seconds ?? 300);
+  const { partner_id = path.client_id, external_ids = 'strict', body_hash = 'minified' } = snap ?? {};
+  const known: ChangeableOptions = {
+    partner_id,
+    external_ids,
+    body_hash,
+    clock_skew_seconds: snap?.clock_skew_seconds ?? 300,
+  };
+  const { fields, changes, isChanged, enter, clear } = useEntered(known);
   return (
     <Action
       title={say(snap === null ? ALLOW : TEXTS.change)}
       label={snap === null ? say(ALLOW) : `${say(TEXTS.change)}: SNAP`}
       description={say(OPTIONS_TEXT)}
+      // Another person may have changed them since they were read.
+      onOpen={() => (clear(), onChanged())}
       onDone={onChanged}
       run={async (reason) => {
-        const options = { partner_id: partnerId, external_ids: externalIds, body_hash: bodyHash };
-        const body = { ...options, clock_skew_seconds: clockSkew, reason };
+        if (snap !== null && !isChanged) return say(TEXTS.unchanged);
+        const body = { ...(snap === null ? fields : changes), reason };
         return outcomeOf(await propose('changeClientSnap', { path, body }), () => say(TEXTS.changed));
       }}
     >
       <label>
         {say(PARTNER_ID)}
-        <input required maxLength={36} value={partnerId} onInput={(event) => setPartnerId(event.currentTarget.value)} />
+        <input
+          required
+          maxLength={36}
+          value={fields.partner_id}
+          onInput={(event) => enter({ partner_id: event.currentTarget.value })}
+        />
       </label>
-      <Select title={say(EXTERNAL_IDS)} values={EXTERNAL_ID_RULES} chosen={externalIds} onChange={setExternalIds} />
-      <Select title={say(BODY_HASH)} values={BODY_HASHES} chosen={bodyHash} onChange={setBodyHash} />
+      <Select
+        title={say(EXTERNAL_IDS)}
+        values={EXTERNAL_ID_RULES}
+        chosen={fields.external_ids}
+        onChange={(rule) => enter({ external_ids: rule })}
+      />
+      <Select
+        title={say(BODY_HASH)}
+        values={BODY_HASHES}
+        chosen={fields.body_hash}
+        onChange={(hash) => enter({ body_hash: hash })}
+      />
       <label>
         {say(CLOCK_SKEW)}
         <input
@@ -185,8 +210,8 @@ function ChangeOptions({ path, snap, onChanged }: ChangesProps) {
           required
           min="1"
           max="86400"
-          value={clockSkew}
-          onInput={(event) => setClockSkew(Number(event.currentTarget.value))}
+          value={fields.clock_skew_seconds}
+          onInput={(event) => enter({ clock_skew_seconds: Number(event.currentTarget.value) })}
         />
       </label>
     </Action>

@@ -1,12 +1,12 @@
-import { useState } from 'preact/hooks';
 import { call, propose } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
 import { may } from '../api/session.ts';
 import { Action, outcomeOf } from '../components/action.tsx';
 import { Choices } from '../components/choices.tsx';
+import { useEntered } from '../components/entered.ts';
 import { Facts } from '../components/facts.tsx';
 import { Loaded, Page } from '../components/page.tsx';
-import type { ChangeClientRequest, ClientLimits, OperatorClient, Scope } from '../generated/api.ts';
+import type { ChangeClientRequest, OperatorClient, Scope } from '../generated/api.ts';
 import { say, type Text } from '../preferences.ts';
 import { address } from '../router.ts';
 import { TEXTS } from '../texts.ts';
@@ -102,55 +102,31 @@ function Client({ client, onChanged }: { readonly client: OperatorClient; readon
   );
 }
 
-function Changes({ client, onChanged }: { readonly client: OperatorClient; readonly onChanged: () => void }) {
-  const [limits, setLimits] = useState<ClientLimits>(client.limits);
-  const [scopes, setScopes] = useState<readonly Scope[]>(SCOPES.filter((each) => client.scopes.includes(each)));
-  const offered = SCOPES.filter((each) => isGiven(each) || client.scopes.includes(each));
+interface ChangesProps {
+  readonly client: OperatorClient;
+  readonly onChanged: () => void;
+}
+
+const changeClient = async ({ client_id }: OperatorClient, body: ChangeClientRequest) =>
+  outcomeOf(await propose('changeClient', { path: { client_id }, body }), () => say(TEXTS.changed));
+
+function Changes({ client, onChanged }: ChangesProps) {
   const path = { client_id: client.client_id };
-  const change = async (body: ChangeClientRequest) =>
-    outcomeOf(await propose('changeClient', { path, body }), () => say(TEXTS.changed));
   return (
     <div class="actions">
-      <Action
-        title={say(CHANGE_LIMITS)}
-        description={say(LIMITS_TEXT)}
-        onDone={onChanged}
-        run={(reason) => change({ limits, reason })}
-      >
-        {LIMIT_NAMES.map((name) => (
-          <label key={name}>
-            {say(LIMITS[name])}
-            <input
-              type="number"
-              min="0"
-              max="999999999"
-              value={limits[name] ?? ''}
-              onInput={({ currentTarget: { value } }) =>
-                setLimits((before) => ({ ...before, [name]: value === '' ? null : Number(value) }))
-              }
-            />
-          </label>
-        ))}
-      </Action>
-      <Action
-        title={say(CHANGE_SCOPES)}
-        description={say(SCOPES_TEXT)}
-        onDone={onChanged}
-        run={(reason) => change({ scopes, reason })}
-      >
-        <Choices title={say(SCOPES_TITLE)} values={offered} chosen={scopes} onChange={setScopes} />
-      </Action>
+      <ChangeLimits client={client} onChanged={onChanged} />
+      <ChangeScopes client={client} onChanged={onChanged} />
       <Action
         title={say(client.trusted ? DISTRUST : TRUST)}
         description={say(TRUST_TEXT)}
         onDone={onChanged}
-        run={(reason) => change({ trusted: !client.trusted, reason })}
+        run={(reason) => changeClient(client, { trusted: !client.trusted, reason })}
       />
       <Action
         title={say(client.disabled ? ENABLE : DISABLE)}
         description={say(client.disabled ? ENABLE_TEXT : DISABLE_TEXT)}
         onDone={onChanged}
-        run={(reason) => change({ disabled: !client.disabled, reason })}
+        run={(reason) => changeClient(client, { disabled: !client.disabled, reason })}
       />
       <Action
         title={say(REVOKE)}
@@ -161,5 +137,55 @@ function Changes({ client, onChanged }: { readonly client: OperatorClient; reado
         }}
       />
     </div>
+  );
+}
+
+function ChangeLimits({ client, onChanged }: ChangesProps) {
+  const { fields, changes, isChanged, enter, clear } = useEntered(client.limits);
+  return (
+    <Action
+      title={say(CHANGE_LIMITS)}
+      description={say(LIMITS_TEXT)}
+      // Another person may have changed them since they were read.
+      onOpen={() => (clear(), onChanged())}
+      onDone={onChanged}
+      run={async (reason) =>
+        isChanged ? await changeClient(client, { limits: changes, reason }) : say(TEXTS.unchanged)
+      }
+    >
+      {LIMIT_NAMES.map((name) => (
+        <label key={name}>
+          {say(LIMITS[name])}
+          <input
+            type="number"
+            min="0"
+            max="999999999"
+            value={fields[name] ?? ''}
+            onInput={({ currentTarget: { value } }) => enter({ [name]: value === '' ? null : Number(value) })}
+          />
+        </label>
+      ))}
+    </Action>
+  );
+}
+
+function ChangeScopes({ client, onChanged }: ChangesProps) {
+  const known: readonly Scope[] = SCOPES.filter((each) => client.scopes.includes(each));
+  const { fields, changes, isChanged, enter, clear } = useEntered({ scopes: known });
+  return (
+    <Action
+      title={say(CHANGE_SCOPES)}
+      description={say(SCOPES_TEXT)}
+      onOpen={() => (clear(), onChanged())}
+      onDone={onChanged}
+      run={async (reason) => (isChanged ? await changeClient(client, { ...changes, reason }) : say(TEXTS.unchanged))}
+    >
+      <Choices
+        title={say(SCOPES_TITLE)}
+        values={SCOPES.filter((each) => isGiven(each) || client.scopes.includes(each))}
+        chosen={fields.scopes}
+        onChange={(scopes) => enter({ scopes })}
+      />
+    </Action>
   );
 }

@@ -1,9 +1,9 @@
-import { useState } from 'preact/hooks';
 import { call, propose } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
 import { may } from '../api/session.ts';
 import { Action, outcomeOf } from '../components/action.tsx';
 import { Choices } from '../components/choices.tsx';
+import { useEntered } from '../components/entered.ts';
 import { Loaded, Page } from '../components/page.tsx';
 import { showSecret } from '../components/secret.tsx';
 import { type Column, Table } from '../components/table.tsx';
@@ -93,7 +93,7 @@ export const SCOPES = [
   'operator:unmask',
   'audit:read',
 ] as const satisfies readonly Scope[];
-const SCOPES_OF_CLIENTS = SCOPES.slice(0, SCOPES.indexOf('feed:write'));
+const SCOPES_OF_CLIENTS: readonly Scope[] = SCOPES.slice(0, SCOPES.indexOf('feed:write'));
 /** No role may send a feed, so no person gives this scope (docs/operating.md, "Clients over the API"). */
 export const isGiven = (scope: string): boolean => scope !== 'feed:write';
 
@@ -106,17 +106,17 @@ const CREATED: Text = { en: 'Created.', id: 'Sudah dibuat.' };
 const NAME: Text = { en: 'Name', id: 'Nama' };
 
 function NewClient({ onCreated }: { readonly onCreated: () => void }) {
-  const [id, setId] = useState('');
-  const [name, setName] = useState('');
-  const [scopes, setScopes] = useState<readonly Scope[]>(SCOPES_OF_CLIENTS);
+  const { fields, enter, clear } = useEntered({ client_id: '', name: '', scopes: SCOPES_OF_CLIENTS });
   return (
     <p class="actions">
       <Action
         title={say(CREATE)}
         description={say(CREATE_TEXT)}
+        onOpen={clear}
         onDone={onCreated}
         run={async (reason) => {
-          const body = { client_id: id, ...(name === '' ? {} : { name }), scopes, reason };
+          const { name, ...order } = fields;
+          const body = { ...order, ...(name === '' ? {} : { name }), reason };
           return outcomeOf(await propose('createClient', { body }), ({ client_secret: secret }) => {
             showSecret(secret);
             return say(CREATED);
@@ -130,8 +130,8 @@ function NewClient({ onCreated }: { readonly onCreated: () => void }) {
             pattern="[A-Za-z0-9._\-]{1,64}"
             maxLength={64}
             placeholder="shop-one"
-            value={id}
-            onInput={(event) => setId(event.currentTarget.value)}
+            value={fields.client_id}
+            onInput={(event) => enter({ client_id: event.currentTarget.value })}
           />
         </label>
         <label>
@@ -139,11 +139,16 @@ function NewClient({ onCreated }: { readonly onCreated: () => void }) {
           <input
             maxLength={128}
             placeholder="Shop One"
-            value={name}
-            onInput={(event) => setName(event.currentTarget.value)}
+            value={fields.name}
+            onInput={(event) => enter({ name: event.currentTarget.value })}
           />
         </label>
-        <Choices title={say(SCOPES_TITLE)} values={SCOPES.filter(isGiven)} chosen={scopes} onChange={setScopes} />
+        <Choices
+          title={say(SCOPES_TITLE)}
+          values={SCOPES.filter(isGiven)}
+          chosen={fields.scopes}
+          onChange={(scopes) => enter({ scopes })}
+        />
       </Action>
     </p>
   );
