@@ -357,6 +357,24 @@ suite('a session', () => {
   });
 });
 
+test('a person with a long subject is found in the record and among the sessions', async () => {
+  const engineer = asRole('engineer');
+  const subject = `samlp|staff|${'s'.repeat(243)}`;
+  await logIn(service, { ...SITI, subject });
+  const listed = await engineer.get(`sessions?subject=${subject}`);
+  assert.deepEqual((assertSuccess(listed)['sessions'] as { subject: string }[])[0]?.subject, subject);
+  assertSuccess(await engineer.act('POST', 'sessions/revoke', { ...REASON, subject }));
+  for (const [filter, action] of [
+    [`actor=person:${subject}`, 'session begin'],
+    [`subject_id=${subject}`, 'session revoke'],
+  ]) {
+    const { actions } = assertSuccess(await engineer.get(`audit?${filter}`)) as { actions: { action: string }[] };
+    assert.equal(actions[0]?.action, action);
+  }
+  assertSuccess(await engineer.get(`audit?actor=${'a'.repeat(1_024)}`));
+  assertError(await engineer.get(`audit?actor=${'a'.repeat(1_025)}`), 'INVALID_REQUEST', /actor must have 1 to 1024/);
+});
+
 test('the log has no cookie, no code of a link and no token', () => {
   const text = JSON.stringify(service.logged);
   for (const { cookie, csrfToken } of Object.values(browsers)) {

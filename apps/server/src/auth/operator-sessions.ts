@@ -11,6 +11,9 @@ import { isRole, type Role } from './roles.ts';
 import { hashSecret } from './secrets.ts';
 import type { SessionSecrets } from './session-secrets.ts';
 
+/** In characters. OpenID Connect Core 1.0, section 2. */
+export const SUBJECT_LENGTH_MAX = 255;
+
 /** A person as the login describes them. */
 export interface Person {
   /** Who it is, for the identity provider: stable and unique there. */

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import { SUBJECT_LENGTH_MAX } from '../../auth/operator-sessions.ts';
 import { englishOnly } from '../../lib/bilingual-text.ts';
 import type { Database } from '../../postgres/database.ts';
 import { type ActionFilter, listOperatorActions, type OperatorAction } from '../../postgres/operator-actions.ts';
@@ -11,7 +12,7 @@ import { LIMIT_DEFAULT, LIMIT_MAX, nextPage, pageParameters } from '../pages.ts'
 import { searchParameters, timeRange, wholeNumber } from '../query-parameters.ts';
 import { preferredType } from '../request-headers.ts';
 import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
-import { textParameter } from './transactions/search-filter.ts';
+import { TEXT_LENGTH_MAX, textParameter } from './transactions/search-filter.ts';
 
 export interface AuditDependencies {
   readonly authorize: Authorize;
@@ -22,6 +23,8 @@ export interface AuditDependencies {
 const FILTERS = ['actor', 'action', 'client_id', 'subject_id', 'from', 'to'] as const;
 const NDJSON = ['application/x-ndjson'] as const;
 const BATCH_MAX = 250;
+/** Of a person: the issuer and the subject. */
+const ACTOR_LENGTH_MAX = 1_024;
 
 /** What operators did, the latest first: a page as JSON, or all of it as NDJSON. */
 export function listAudit(app: FastifyInstance, { authorize, database, cursors }: AuditDependencies): void {
@@ -32,10 +35,10 @@ export function listAudit(app: FastifyInstance, { authorize, database, cursors }
     const limit = wholeNumber(parameters.limit, { name: 'limit', min: 1, max: LIMIT_MAX, fallback: LIMIT_DEFAULT });
     const range = timeRange(parameters, 'from', 'to');
     const filter: ActionFilter = {
-      actor: textParameter(parameters.actor, 'actor'),
+      actor: textParameter(parameters.actor, 'actor', ACTOR_LENGTH_MAX),
       action: textParameter(parameters.action, 'action'),
       clientId: textParameter(parameters.client_id, 'client_id'),
-      subjectId: textParameter(parameters.subject_id, 'subject_id'),
+      subjectId: textParameter(parameters.subject_id, 'subject_id', SUBJECT_LENGTH_MAX),
       ...range,
     };
     const scope = { list: 'operator-audit', clientId: callerOf(request).client.clientId, filter } as const;
@@ -89,7 +92,8 @@ const actionJson = (action: OperatorAction): Record<string, unknown> => ({
 });
 
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
-const filter = (description: string, example: string) => Type.Optional(text(description, example));
+const filter = (description: string, example: string, maxLength = TEXT_LENGTH_MAX) =>
+  Type.Optional(Type.String({ description, minLength: 1, maxLength, examples: [example] }));
 const HASH = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
 
 const ActionSchema = Type.Object(
@@ -132,12 +136,12 @@ const listAuditSchema = {
     'Each change and each look at what is masked, over this API or by command. One page as JSON; with `Accept: ' +
     'application/x-ndjson`, all of them as a stream.',
   querystring: Type.Object({
-    actor: filter('Who did it.', 'ops'),
+    actor: filter('Who did it.', 'ops', ACTOR_LENGTH_MAX),
     action: filter('What was done.', 'client trust'),
     client_id: filter('The client that it concerns.', 'shop-one'),
-    subject_id: filter('A transaction or a delivery.', 'TB2026112100000001'),
-    from: filter('RFC 3339: at this time or later.', '2026-11-01T00:00:00Z'),
-    to: filter('RFC 3339: before this time.', '2026-12-01T00:00:00Z'),
+    subject_id: filter('A transaction, a delivery or a person.', 'TB2026112100000001', SUBJECT_LENGTH_MAX),
+    from: Type.Optional(text('RFC 3339: at this time or later.', '2026-11-01T00:00:00Z')),
+    to: Type.Optional(text('RFC 3339: before this time.', '2026-12-01T00:00:00Z')),
     ...pageParameters,
   }),
   response: {

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import { SUBJECT_LENGTH_MAX } from '../../auth/operator-sessions.ts';
 import { revokePersonSessions, sessionJson } from '../../auth/revoke-sessions.ts';
 import { ROLES } from '../../auth/roles.ts';
 import { isPlainText } from '../../domain/identifiers.ts';
@@ -25,7 +26,6 @@ export interface SessionsDependencies {
 }
 
 const LIMIT_MAX = 1_000;
-const SUBJECT_LENGTH_MAX = 255;
 
 /** Who is logged in, and the end of sessions of others. */
 export function peopleSessions(app: FastifyInstance, { authorize, database, idleSeconds }: SessionsDependencies): void {
@@ -35,7 +35,7 @@ export function peopleSessions(app: FastifyInstance, { authorize, database, idle
     async (request, reply) => {
       const parameters = searchParameters(request.originalUrl, ['subject', 'limit']);
       const limit = wholeNumber(parameters.limit, { name: 'limit', min: 1, max: LIMIT_MAX, fallback: 100 });
-      const subject = textParameter(parameters.subject, 'subject');
+      const subject = textParameter(parameters.subject, 'subject', SUBJECT_LENGTH_MAX);
       const found = await listLiveSessions(database, { subject, idleSeconds, limit: limit + 1 });
       const data = { sessions: found.slice(0, limit).map(sessionJson), has_more: found.length > limit };
       return sendOperatorSuccess(reply, 'Sessions found', JSON.stringify(data));
@@ -70,6 +70,12 @@ function textIn(body: JsonObject, name: string): string | null {
 
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
 const subjectText = text('The `sub` of the login.', 'siti@example.com');
+const subjectParameter = Type.String({
+  description: 'The `sub` of the login.',
+  minLength: 1,
+  maxLength: SUBJECT_LENGTH_MAX,
+  examples: ['siti@example.com'],
+});
 const sessionId = text('The session.', 'os_5f0c1d2e3b4a59687786');
 
 const SessionSchema = Type.Object(
@@ -97,7 +103,7 @@ const listSessionsSchema = {
   summary: 'List who is logged in, the latest login first',
   description: 'Sessions that are not over, of all people or of one. People need the role engineer.',
   querystring: Type.Object({
-    subject: Type.Optional(subjectText),
+    subject: Type.Optional(subjectParameter),
     limit: Type.Optional(
       Type.Integer({ description: 'How many at most.', minimum: 1, maximum: LIMIT_MAX, default: 100, examples: [100] }),
     ),
@@ -128,7 +134,7 @@ const revokeSchema = actionSchema({
     'the identity provider allows it. Their pending proposals become `outdated`. People need the role engineer.',
   message: 'Sessions revoked',
   params: {},
-  body: { subject: Type.Optional(subjectText), session_id: Type.Optional(sessionId) },
+  body: { subject: Type.Optional(subjectParameter), session_id: Type.Optional(sessionId) },
   title: 'RevokeSessionsRequest',
   data: Type.Object(
     { revoked: Type.Integer({ description: 'How many sessions have ended.', minimum: 0, examples: [1] }) },

@@ -24,7 +24,7 @@ export const SEARCH_PARAMETERS = [
 
 export type SearchParameters = Readonly<Partial<Record<(typeof SEARCH_PARAMETERS)[number], string>>>;
 
-const TEXT_LENGTH_MAX = 128;
+export const TEXT_LENGTH_MAX = 128;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 /** How far back a search for an amount goes where no time is given. */
@@ -67,10 +67,14 @@ function dayRange({ day = '', created_from: from, created_to: to }: SearchParame
 }
 
 /** @throws ApiError INVALID_REQUEST */
-export function textParameter(text: string | undefined, name: string): string | null {
+export function textParameter(
+  text: string | undefined,
+  name: string,
+  lengthMax: number = TEXT_LENGTH_MAX,
+): string | null {
   if (text === undefined) return null;
-  if (text !== '' && isPlainText(text, TEXT_LENGTH_MAX)) return text;
-  throw invalidRequest(englishOnly(`${name} must have 1 to ${TEXT_LENGTH_MAX} characters, without control characters`));
+  if (text !== '' && isPlainText(text, lengthMax)) return text;
+  throw invalidRequest(englishOnly(`${name} must have 1 to ${lengthMax} characters, without control characters`));
 }
 
 /**
