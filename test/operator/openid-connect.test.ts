@@ -178,6 +178,17 @@ suite('a login', () => {
     assert.deepEqual([person['name'], (person['roles'] as string[]).at(-1)], ['Siti R.', 'approver']);
   });
 
+  test('removes characters that change the writing direction from the name', async () => {
+    for (const [given, shown] of [
+      [' \u202eitiS\u202c Rahma\u2069', 'itiS Rahma'],
+      ['\u202e', 'siti@example.com'],
+    ]) {
+      provider.changeIdToken = (claims) => ({ ...claims, name: given, email: 'siti@example.com', roles: ['helpdesk'] });
+      const { person } = assertSuccess(await (await logIn()).get('session')) as { person: Record<string, unknown> };
+      assert.equal(person['name'], shown);
+    }
+  });
+
   test('takes the roles from userinfo where the ID token has the claim without a role', async () => {
     provider.changeIdToken = (claims) => ({ ...claims, roles: [] });
     const { person } = assertSuccess(await (await logIn()).get('session')) as { person: { roles: string[] } };
@@ -274,7 +285,6 @@ suite('an answer of the provider is refused', () => {
     ['issuer', { iss: 'https://login.example.com' }],
     ['audience', { aud: 'another-client' }],
     ['time', { iat: 1, exp: 2 }],
-    ['subject', { sub: '\u0000' }],
   ] as const) {
     test(`whose ID token has another ${name}`, async () => {
       provider.changeIdToken = (claims) => ({ ...claims, ...change });
@@ -282,6 +292,14 @@ suite('an answer of the provider is refused', () => {
       await assertRefused(await visit(jar, await beginLogin(jar)), 401, NOT_CONFIRMED);
     });
   }
+
+  test('whose subject has invisible characters, or too many', async () => {
+    for (const sub of ['siti\u0000', '\u202eitis', 's'.repeat(256)]) {
+      provider.changeIdToken = (claims) => ({ ...claims, sub, roles: ['helpdesk'] });
+      const jar = new CookieJar();
+      await assertRefused(await visit(jar, await beginLogin(jar)), 401, /subject \(sub\) .* control characters/);
+    }
+  });
 
   test('whose ID token another key has signed', async () => {
     provider.usesOtherKey = true;

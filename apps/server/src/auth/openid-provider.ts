@@ -1,5 +1,6 @@
 import * as openid from 'openid-client';
-import { isPlainText } from '../domain/identifiers.ts';
+import { isPlainText, withoutBidiControls } from '../domain/identifiers.ts';
+import { SUBJECT_LENGTH_MAX } from './operator-sessions.ts';
 import { highestRole, type Role } from './roles.ts';
 
 export interface OpenIdProviderOptions {
@@ -29,6 +30,8 @@ export type LoginResult =
   | { readonly outcome: 'identified'; readonly subject: string; readonly name: string; readonly role: Role | null }
   /** The answer does not belong to this attempt, or the provider refused. `reason` is for the log. */
   | { readonly outcome: 'refused'; readonly reason: string }
+  /** The provider has confirmed the login of a person whose subject cannot be recorded and displayed as it is. */
+  | { readonly outcome: 'unusable subject' }
   /** The provider does not answer, or does not know this client. */
   | { readonly outcome: 'unavailable'; readonly cause: unknown }
   /** The browser came back with an error of the provider, such as `server_error`; anyone can send one. */
@@ -132,13 +135,12 @@ interface ClaimedPerson {
   readonly roles: readonly Role[];
 }
 
+/** A subject is refused, not changed: without its invisible characters it could be the one of another person. */
 const identified = ({ subject, name, roles }: ClaimedPerson): LoginResult =>
-  isPlainText(subject, SUBJECT_LENGTH_MAX)
+  isPlainText(subject, SUBJECT_LENGTH_MAX) && withoutBidiControls(subject) === subject
     ? { outcome: 'identified', subject, name, role: highestRole(roles) }
-    : { outcome: 'refused', reason: 'the subject has control characters, or is too long' };
+    : { outcome: 'unusable subject' };
 
-/** OpenID Connect Core 1.0, section 2. */
-const SUBJECT_LENGTH_MAX = 255;
 const NAME_LENGTH_MAX = 128;
 const NAMES = ['name', 'preferred_username', 'email'];
 
@@ -146,13 +148,14 @@ type Claims = Readonly<Record<string, unknown>>;
 
 function readPerson(claims: Claims, { rolesClaim, roles }: OpenIdProviderOptions): ClaimedPerson {
   const subject = String(claims['sub']);
-  const isName = (value: unknown): value is string =>
-    typeof value === 'string' && value.trim() !== '' && isPlainText(value, NAME_LENGTH_MAX);
+  // A person may choose it, and those who approve and audit read it.
+  const nameIn = (value: unknown): string =>
+    typeof value === 'string' && isPlainText(value, NAME_LENGTH_MAX) ? withoutBidiControls(value).trim() : '';
   const value = claimAt(claims, rolesClaim);
   const values = typeof value === 'string' ? [value] : Array.isArray(value) ? value : [];
   return {
     subject,
-    name: NAMES.map((each) => claims[each]).find(isName) ?? subject,
+    name: NAMES.map((each) => nameIn(claims[each])).find((name) => name !== '') ?? subject,
     roles: values.flatMap((each) => roles.get(String(each)) ?? []),
   };
 }

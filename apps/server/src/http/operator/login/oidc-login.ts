@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { LoginAttempt, OpenIdProvider } from '../../../auth/openid-provider.ts';
+import { SUBJECT_LENGTH_MAX } from '../../../auth/operator-sessions.ts';
 import type { Seal } from '../../../auth/secrets.ts';
 import { englishOnly } from '../../../lib/bilingual-text.ts';
 import type { Log } from '../../../observability/log.ts';
@@ -61,6 +62,10 @@ export function oidcLogin(app: FastifyInstance, dependencies: OidcLoginDependenc
       log.warn({ requestId: request.id, reason: result.reason }, 'a login was refused; the person can begin another');
       throw loginRefused(PROVIDER_REFUSED);
     }
+    if (result.outcome === 'unusable subject') {
+      log.warn({ requestId: request.id }, 'a login has a subject that Tiba does not take; the person was not let in');
+      throw loginRefused(UNUSABLE_SUBJECT);
+    }
     const { subject, name, role } = result;
     if (role === null) {
       log.warn({ requestId: request.id, subject }, 'a login has no role that Tiba knows; the person was not let in');
@@ -89,6 +94,10 @@ function providerUnavailable(cause: unknown): never {
 const NOT_BEGUN_HERE = englishOnly('This login was not begun in this browser, or more than ten minutes ago');
 const PROVIDER_REFUSED = englishOnly(
   'The identity provider did not confirm this login, or its answer belongs to another one',
+);
+const UNUSABLE_SUBJECT = englishOnly(
+  'Your subject (sub) at the identity provider has control characters, characters that change the writing direction, ' +
+    `or more than ${SUBJECT_LENGTH_MAX} characters: ask the people who administer it to change it, then log in again`,
 );
 const NO_ROLE = englishOnly(
   'You are known, and have no role here: ask the people who give roles at your identity provider, then log in again',
