@@ -50,7 +50,7 @@ const EXEMPT: Readonly<Record<string, string>> = {
   'callback-endpoints.ts listUnhealthyEndpoints': OPERATOR,
   'callback-outbox-list.ts listOwn': OPERATOR,
   'callbacks-retention.ts findOldestAttempt': OLD,
-  'clients.ts SELECT': CACHE,
+  'clients.ts findAllClients': CACHE,
   'clients.ts findClientsWithScope': 'a notice about a bank goes to all clients',
   'events-retention.ts GROWN_SQL': OLD,
   'events-retention.ts findOldestEvent': OLD,

@@ -46,26 +46,33 @@ const SELECT = `
          (case when isfinite(tokens_valid_from) then extract(epoch from tokens_valid_from) * 1000 else 0 end)::text
            as valid_from_ms,
          disabled_at is not null as disabled
-    from tiba.clients order by client_id`;
+    from tiba.clients`;
 
 export async function findAllClients(database: Database): Promise<ClientRecord[]> {
-  const rows = await database.query<ClientRow>(SELECT);
-  return rows.map((row) => ({
-    clientId: row.client_id,
-    name: row.name,
-    secretHash: row.secret_hash,
-    secondSecretHash: row.second_secret_hash,
-    scopes: row.scopes,
-    limits: {
-      ...(row.check_status_per_minute === null ? {} : { 'check-status': row.check_status_per_minute }),
-      ...(row.check_account_per_minute === null ? {} : { 'check-account': row.check_account_per_minute }),
-      ...(row.accounts_per_day === null ? {} : { 'accounts-per-day': row.accounts_per_day }),
-    },
-    tokensValidFromMs: Number(row.valid_from_ms),
-    disabled: row.disabled,
-    trusted: row.trusted,
-  }));
+  const rows = await database.query<ClientRow>(`${SELECT} order by client_id`);
+  return rows.map(clientOf);
 }
+
+export async function findClient(database: Database, clientId: string): Promise<ClientRecord | null> {
+  const [row] = await database.query<ClientRow>(`${SELECT} where client_id = $1`, [clientId]);
+  return row === undefined ? null : clientOf(row);
+}
+
+const clientOf = (row: ClientRow): ClientRecord => ({
+  clientId: row.client_id,
+  name: row.name,
+  secretHash: row.secret_hash,
+  secondSecretHash: row.second_secret_hash,
+  scopes: row.scopes,
+  limits: {
+    ...(row.check_status_per_minute === null ? {} : { 'check-status': row.check_status_per_minute }),
+    ...(row.check_account_per_minute === null ? {} : { 'check-account': row.check_account_per_minute }),
+    ...(row.accounts_per_day === null ? {} : { 'accounts-per-day': row.accounts_per_day }),
+  },
+  tokensValidFromMs: Number(row.valid_from_ms),
+  disabled: row.disabled,
+  trusted: row.trusted,
+});
 
 /**
  * Enabled clients with this scope whose client_id is greater than `after`, in the order of client_id. Reads across

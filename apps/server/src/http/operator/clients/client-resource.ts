@@ -4,7 +4,7 @@ import { SCOPES } from '../../../auth/scopes.ts';
 import { isReferenceId } from '../../../domain/identifiers.ts';
 import { englishOnly } from '../../../lib/bilingual-text.ts';
 import type { JsonObject } from '../../../lib/exact-json.ts';
-import { CLIENT_LIMITS, type ClientLimit, type ClientRecord, findAllClients } from '../../../postgres/clients.ts';
+import { CLIENT_LIMITS, type ClientLimit, type ClientRecord, findClient } from '../../../postgres/clients.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { findManagedState, lockManagedState } from '../../../postgres/managed-state.ts';
 import { ApiError } from '../../errors.ts';
@@ -22,8 +22,8 @@ export function clientInPath(request: FastifyRequest): string {
 
 /** @throws ApiError NOT_FOUND */
 export async function getClient(database: Database, clientId: string): Promise<ClientRecord> {
-  const client = (await findAllClients(database)).find((each) => each.clientId === clientId);
-  if (client === undefined) throw noClient();
+  const client = await findClient(database, clientId);
+  if (client === null) throw noClient();
   return client;
 }
 
