@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { duration, linkFrom, money, time, utc, withLocalTimes } from '../../apps/console/src/format.ts';
+import { dayAndTime, duration, linkFrom, money, time, utc, withLocalTimes } from '../../apps/console/src/format.ts';
 import { type Counts, quantile, ratesBetween, together } from '../../apps/console/src/rates.ts';
 import { plainAmount, readSearch, type SearchQuery } from '../../apps/console/src/search-text.ts';
 
@@ -16,9 +16,13 @@ test('one text goes to the service as it is, several are filters', () => {
     ['1234 5678 90', { q: '1234 5678 90' }],
     ['Order of Siti', { q: 'Order of Siti' }],
     ['1234567890 150.000 yesterday', { account_number: '1234567890', amount: '150000.00', day: '2026-11-21' }],
+    ['1234567890, 150.000, yesterday', { account_number: '1234567890', amount: '150000.00', day: '2026-11-21' }],
+    ['1234-5678-90 150.000 21-11-2026', { account_number: '1234567890', amount: '150000.00', day: '2026-11-21' }],
+    ['1234 5678 90 Rp150.000 21/11/26', { account_number: '1234567890', amount: '150000.00', day: '2026-11-21' }],
     ['1234567890 150000 kemarin', { account_number: '1234567890', amount: '150000.00', day: '2026-11-21' }],
     ['Rp 150.000,00 hari ini', { amount: '150000.00', day: '2026-11-22' }],
     ['overdue bank:014', { overdue: 'true', bank_code: '014' }],
+    ['pending today', { status: 'PROCESS', day: '2026-11-22' }],
     ['client:shop-one failed 21/11', { client_id: 'shop-one', status: 'FAILED', day: '2026-11-21' }],
     ['1234567890 24/12', { account_number: '1234567890', day: '2025-12-24' }],
     ['constructor', { q: 'constructor' }],
@@ -51,6 +55,7 @@ test('amounts are exact in both languages, however large they are', () => {
 test('times are in the zone of the reader, short where they are near', () => {
   assert.equal(time('2026-11-22T02:02:03Z', 'en', NOW, 'Asia/Jakarta'), '09:02:03');
   assert.equal(time('2026-11-21T02:02:03Z', 'en', NOW, 'Asia/Jakarta'), '21 Nov, 09:02:03');
+  assert.equal(dayAndTime('2026-11-22T02:02:03Z', 'en', NOW, 'Asia/Jakarta'), '22 Nov, 09:02:03');
   assert.match(time('2025-11-21T02:02:03Z', 'id', NOW, 'Asia/Makassar'), /^21 Nov 2025, 10[:.]02[:.]03$/);
   assert.equal(utc('2026-11-21T02:02:03.456Z'), '2026-11-21 02:02:03 UTC');
   assert.equal(withLocalTimes('due at 2026-11-22T02:02:03.456Z', 'en', NOW, 'Asia/Jakarta'), 'due at 09:02:03');

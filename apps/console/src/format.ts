@@ -28,12 +28,30 @@ export const figure = (value: number, language: Language): string =>
 export function time(at: string, language: Language, now: Date, timeZone?: string): string {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return at;
-  const zone = timeZone === undefined ? {} : { timeZone };
-  const part = (each: Date, options: Intl.DateTimeFormatOptions): string =>
-    new Intl.DateTimeFormat(LOCALES[language], { ...zone, ...options }).format(each);
-  const clock = part(date, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
-  const day = (each: Date): string => part(each, { year: 'numeric', month: 'numeric', day: 'numeric' });
-  if (day(date) === day(now)) return clock;
+  const part = partOf(language, timeZone);
+  const dayOf = (each: Date): string => part(each, { year: 'numeric', month: 'numeric', day: 'numeric' });
+  return dayOf(date) === dayOf(now) ? clockOf(part, date) : dayAndTime(at, language, now, timeZone);
+}
+
+type Part = (date: Date, options: Intl.DateTimeFormatOptions) => string;
+
+const partOf =
+  (language: Language, timeZone?: string): Part =>
+  (date, options) =>
+    new Intl.DateTimeFormat(LOCALES[language], {
+      ...(timeZone === undefined ? {} : { timeZone }),
+      ...options,
+    }).format(date);
+
+const clockOf = (part: Part, date: Date): string =>
+  part(date, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
+
+/** The same, with the day also where it is today. */
+export function dayAndTime(at: string, language: Language, now: Date, timeZone?: string): string {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return at;
+  const part = partOf(language, timeZone);
+  const clock = clockOf(part, date);
   const isThisYear = part(date, { year: 'numeric' }) === part(now, { year: 'numeric' });
   return `${part(date, { day: 'numeric', month: 'short', ...(isThisYear ? {} : { year: 'numeric' }) })}, ${clock}`;
 }

@@ -39,6 +39,9 @@ const WORDS: ReadonlyMap<string, SearchQuery> = new Map([
   ['failed', { status: 'FAILED' }],
   ['gagal', { status: 'FAILED' }],
   ['berhasil', { status: 'SUCCESS' }],
+  ['pending', { status: 'PROCESS' }],
+  ['diproses', { status: 'PROCESS' }],
+  ['sukses', { status: 'SUCCESS' }],
   ['overdue', { overdue: 'true' }],
   ['terlambat', { overdue: 'true' }],
 ]);
@@ -61,18 +64,20 @@ const FIELD_NAMES: Readonly<Record<string, keyof SearchQuery>> = {
   day: 'day',
 };
 const ISO_DAY = /^\d{4}-\d{2}-\d{2}$/;
-const LOCAL_DAY = /^(\d{1,2})\/(\d{1,2})(?:\/(\d{4}))?$/;
+const LOCAL_DAY = /^(\d{1,2})([/-])(\d{1,2})(?:\2(\d{4}|\d{2}))?$/;
 /** With a mark that only amounts have. */
 const MARKED_AMOUNT =
   /^(?:rp\.?|idr)?\d{1,3}(?:[.,]\d{3})+(?:[.,](?:\d{1,2}|-))?$|^(?:rp\.?|idr)\d|^\d+,-$|^\d+[.,]\d{1,2}$/i;
 const DIGITS = /^\d+$/;
+/** As account numbers are printed: `1234-5678-90`. */
+const DASHED_DIGITS = /^\d+(?:-\d+)+$/;
 const ACCOUNT_DIGITS_MIN = 5;
 const JAKARTA_MS = 7 * 60 * 60 * 1_000;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 export function readSearch(text: string, now: Date): SearchQuery {
   const whole = text.trim().replaceAll(/\s+/g, ' ');
-  const words = joinCurrency(whole.replaceAll(TODAY_IN_INDONESIAN, 'today').split(' '));
+  const words = joinCurrency(whole.replaceAll(TODAY_IN_INDONESIAN, 'today').split(/[,;]? /));
   if (words.length < 2 && !FIELD.test(whole) && !isWord(whole)) return { q: whole };
   const query: Partial<Record<keyof SearchQuery, string>> = {};
   const numbers: string[] = [];
@@ -80,6 +85,7 @@ export function readSearch(text: string, now: Date): SearchQuery {
     const found = readWord(word, now);
     if (found !== null) Object.assign(query, found);
     else if (DIGITS.test(word)) numbers.push(word);
+    else if (DASHED_DIGITS.test(word)) numbers.push(word.replaceAll('-', ''));
     // A part that means nothing by itself: the text is one identifier with spaces.
     else return { q: whole };
   }
@@ -117,8 +123,13 @@ function readField(name: keyof SearchQuery, value: string, now: Date): SearchQue
   return name === 'day' ? { day: readDay(value, now) ?? value } : { [name]: value };
 }
 
-/** Two numbers: the one that can be an account and is longer is the account, the other one the amount. */
+/**
+ * Two numbers: the one that can be an account and is longer is the account, the other one the amount. Beside an amount
+ * that is marked as one, all of them are the account, in groups: `1234 5678 90 Rp150.000`.
+ */
 function withNumbers(query: SearchQuery, numbers: readonly string[]): SearchQuery | null {
+  if (query.amount !== undefined && query.account_number === undefined && numbers.length > 1)
+    return withNumbers(query, [numbers.join('')]);
   const [first, second] = numbers.toSorted((one, other) => other.length - one.length);
   if (first === undefined) return query;
   const account = query.account_number === undefined && first.length >= ACCOUNT_DIGITS_MIN ? first : undefined;
@@ -140,10 +151,10 @@ function readDay(word: string, now: Date): string | null {
   const daysAgo = DAYS_AGO.get(word.toLowerCase());
   if (daysAgo !== undefined) return jakartaDay(now.getTime() - daysAgo * DAY_MS);
   if (ISO_DAY.test(word)) return word;
-  const [, day, month, year] = LOCAL_DAY.exec(word) ?? [];
+  const [, day, , month, year] = LOCAL_DAY.exec(word) ?? [];
   if (day === undefined || month === undefined || Number(month) > 12 || Number(day) > 31) return null;
   const inYear = (each: string): string => `${each}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
-  if (year !== undefined) return inYear(year);
+  if (year !== undefined) return inYear(year.length === 2 ? `20${year}` : year);
   const today = jakartaDay(now.getTime());
   const thisYear = inYear(today.slice(0, 4));
   return thisYear <= today ? thisYear : inYear(String(Number(today.slice(0, 4)) - 1));

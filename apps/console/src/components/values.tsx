@@ -1,15 +1,24 @@
 import { useState } from 'preact/hooks';
-import { money, time, utc } from '../format.ts';
+import { dayAndTime, money, time, utc } from '../format.ts';
 import { language, say, type Text } from '../preferences.ts';
 import { address } from '../router.ts';
 import { TEXTS } from '../texts.ts';
 
 /** A time in the zone of the browser; UTC is shown on hover and, where it can have the focus, on focus. */
-export function Time({ at, focusable = false }: { readonly at: string | null; readonly focusable?: boolean }) {
+export function Time({
+  at,
+  focusable = false,
+  withDay = false,
+}: {
+  readonly at: string | null;
+  readonly focusable?: boolean;
+  /** Also where it is today: in a range, the time alone could be of the other day. */
+  readonly withDay?: boolean;
+}) {
   if (at === null) return <span class="muted">–</span>;
   return (
     <time dateTime={at} data-utc={utc(at)} {...(focusable ? { tabIndex: 0, 'aria-label': spoken(at) } : {})}>
-      {time(at, language.value, new Date())}
+      {withDay ? dayAndTime(at, language.value, new Date()) : time(at, language.value, new Date())}
     </time>
   );
 }

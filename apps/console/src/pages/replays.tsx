@@ -79,7 +79,7 @@ export function ReplaysPage() {
                   cell: (each) => (
                     <>
                       <a href={address(['replays', each.replay_id])}>{each.client_id}</a>
-                      <span class="below mono">{each.replay_id}</span>
+                      <span class="below mono id">{each.replay_id}</span>
                     </>
                   ),
                 },
@@ -108,7 +108,7 @@ function Range({ replay }: { readonly replay: CallbackReplay }) {
   if (from === null) return <>{say(EVENTS, { first: first ?? '', last: last ?? '' })}</>;
   return (
     <>
-      <Time at={from} /> – <Time at={to} />
+      <Time at={from} withDay /> – <Time at={to} withDay />
     </>
   );
 }

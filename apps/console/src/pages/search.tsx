@@ -25,6 +25,10 @@ const NOTHING: Text = {
   en: 'Nothing was found. An amount is searched in the last two days: add a day, such as 21/11. Check each digit.',
   id: 'Tidak ditemukan. Nominal dicari dalam dua hari terakhir: tambahkan hari, misalnya 21/11. Periksa setiap angka.',
 };
+const NOTHING_AS_ONE: Text = {
+  en: 'Nothing was found: the text was searched as one. Several need this form: 1234567890 150.000 yesterday.',
+  id: 'Tidak ditemukan: teks dicari sebagai satu. Beberapa perlu bentuk ini: 1234567890 150.000 kemarin.',
+};
 const UNDERSTOOD: Text = { en: 'Understood as', id: 'Dibaca sebagai' };
 const WHOLE: Text = { en: 'Search the text as one', id: 'Cari sebagai satu teks' };
 const ALSO: Text = { en: 'The text may also be', id: 'Teks ini bisa juga' };
@@ -137,7 +141,7 @@ function Results({
         columns={COLUMNS()}
         rows={data.transactions}
         keyOf={(each) => `${each.client_id} ${each.transaction_id}`}
-        empty={say(data.has_more ? TEXTS.more : NOTHING)}
+        empty={say(data.has_more ? TEXTS.more : parameters['q']?.includes(' ') === true ? NOTHING_AS_ONE : NOTHING)}
       />
       <Pager
         next={next === null ? null : address(['transactions'], { ...first, cursor: next })}
