@@ -13,6 +13,8 @@ const LEAD: Text = {
   en: 'Which bank does not answer, and how fast the others do. Below: each rail as the answering process sees it.',
   id: 'Bank mana yang tidak menjawab, dan secepat apa yang lain. Di bawah: tiap rail menurut proses yang menjawab.',
 };
+const DOWN_NOW: Text = { en: 'Down now', id: 'Sedang gangguan' };
+const NONE_DOWN: Text = { en: 'No bank is down.', id: 'Tidak ada bank yang gangguan.' };
 const NO_BANKS: Text = { en: 'No bank was asked yet.', id: 'Belum ada bank yang ditanya.' };
 const BREAKERS = {
   closed: { tone: 'good', text: { en: 'Answers', id: 'Menjawab' } },
@@ -43,9 +45,31 @@ export function BanksPage() {
   const read = useResource('rails', (signal) => call('listRails', {}, signal), POLL_MS);
   return (
     <Page title={say(TEXTS.banks)} lead={say(LEAD)}>
+      {read.data !== null && <DownNow rails={read.data.rails} />}
       <WeekOfBanks />
       <Loaded resource={read}>{({ rails }) => rails.map((rail) => <RailBanks key={rail.name} rail={rail} />)}</Loaded>
     </Page>
+  );
+}
+
+/** Those that no rail reaches, as the overview counts them. */
+function DownNow({ rails }: { readonly rails: readonly Rail[] }) {
+  const banks = rails.flatMap((rail) => rail.banks);
+  const isDown = ({ bank_name: name }: RailBank): boolean =>
+    banks.every((each) => each.bank_name !== name || each.breaker === 'open');
+  const down = new Map(banks.filter(isDown).map((each) => [each.bank_name, each]));
+  if (down.size === 0) return <p>{say(NONE_DOWN)}</p>;
+  return (
+    <ul class="down">
+      {[...down.values()].map((each) => (
+        <li key={each.bank_name}>
+          <Chip tone="bad" text={say(DOWN_NOW)} /> <strong>{each.bank_name}</strong>{' '}
+          <span class="muted">
+            {say(TEXTS.since)} <Time at={each.breaker_since} />
+          </span>
+        </li>
+      ))}
+    </ul>
   );
 }
 
