@@ -279,11 +279,11 @@ suite('the console', { skip }, () => {
     await other.page.getByText(LOST.id).waitFor();
     await engineer.page.goto('/console/sessions?subject=viewer%40example.com');
     await engineer.page
-      .getByRole('button', { name: /^All of this person/ })
+      .getByRole('button', { name: /^Log out everywhere/ })
       .first()
       .click();
     await engineer.page.getByRole('textbox', { name: /Why/ }).fill('Left the team');
-    await engineer.page.getByRole('dialog').getByRole('button', { name: 'All of this person' }).click();
+    await engineer.page.getByRole('dialog').getByRole('button', { name: 'Log out everywhere' }).click();
     await engineer.page.getByText('No person is logged in with this subject.').waitFor();
     await other.page.reload();
     await other.page.getByRole('link', { name: 'Log in' }).waitFor();

@@ -45,7 +45,7 @@ export function Table<Row>({
           <tr key={keyOf(row)}>
             {columns.map(({ title, cell, isNumber }) => (
               <td key={title} data-title={title} class={isNumber === true ? 'number' : ''}>
-                {cell(row)}
+                <div class="cell">{cell(row)}</div>
               </td>
             ))}
           </tr>

@@ -12,7 +12,10 @@ const LEAD: Text = {
   en: 'Who changed or unmasked what, when, from where and why: over the API, on a page or by a command.',
   id: 'Siapa mengubah atau membuka apa, kapan, dari mana dan mengapa: lewat API, halaman atau perintah.',
 };
-const NONE: Text = { en: 'Nothing was recorded that matches.', id: 'Tidak ada catatan yang cocok.' };
+const NONE: Text = {
+  en: 'Nothing was recorded that matches. A filter takes a whole value, as the list shows it.',
+  id: 'Tidak ada catatan yang cocok. Saringan memerlukan nilai lengkap, seperti di daftar.',
+};
 const WHEN: Text = { en: 'When', id: 'Kapan' };
 const WHO: Text = { en: 'Who', id: 'Siapa' };
 const WHAT: Text = { en: 'What', id: 'Apa' };
@@ -90,7 +93,10 @@ function Actions({ actions }: { readonly actions: readonly OperatorAction[] }) {
           title: say(WHO),
           cell: (each) => (
             <>
-              <a href={address(['audit'], { actor: each.actor })}>{each.actor}</a>
+              {each.actor_name}
+              <span class={each.actor_name === null ? '' : 'below'}>
+                <a href={address(['audit'], { actor: each.actor })}>{each.actor}</a>
+              </span>
               <span class="below">{each.origin}</span>
             </>
           ),

@@ -173,7 +173,10 @@ function Days({ bank }: { readonly bank: BankHours }) {
           [INQUIRIES, integer(total.inquiries, language.value)],
           [MEDIAN, milliseconds(total.p50_ms)],
           [SLOW, milliseconds(total.p95_ms)],
-          [REASONS, total.reasons.map(({ reason, times }) => `${reason} × ${times}`).join(', ') || '–'],
+          [
+            REASONS,
+            total.reasons.map(({ reason, times }) => `${reason} × ${integer(times, language.value)}`).join(', ') || '–',
+          ],
         ]}
       />
       <h2>{say(HOURS)}</h2>

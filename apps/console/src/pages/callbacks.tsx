@@ -17,6 +17,7 @@ const LEAD: Text = {
 const ALL_CLIENTS: Text = { en: 'All clients', id: 'Semua klien' };
 const UNDELIVERED: Text = { en: 'Not delivered', id: 'Belum terkirim' };
 const NOTHING: Text = { en: 'Everything was delivered.', id: 'Semua sudah terkirim.' };
+const NOTHING_HERE: Text = { en: 'None with this filter.', id: 'Tidak ada dengan saringan ini.' };
 const ENDPOINTS: Text = { en: 'Receivers in trouble', id: 'Penerima bermasalah' };
 const NO_ENDPOINTS: Text = {
   en: 'No receiver is failing or disabled.',
@@ -74,7 +75,7 @@ export function CallbacksPage() {
       <Loaded resource={read}>
         {(data) => <Deliveries data={data} filter={filter} cursor={cursor} onResent={read.reload} />}
       </Loaded>
-      <Endpoints />
+      <Endpoints clientId={filter.client_id} />
     </Page>
   );
 }
@@ -97,7 +98,7 @@ function Deliveries({
         caption={say(UNDELIVERED)}
         rows={data.deliveries}
         keyOf={(each) => `${each.client_id} ${each.delivery_id}`}
-        empty={say(NOTHING)}
+        empty={say(filter['state'] === null && filter['client_id'] === null ? NOTHING : NOTHING_HERE)}
         columns={[
           {
             title: say(TEXTS.state),
@@ -151,7 +152,7 @@ function Subject({
   );
 }
 
-function Endpoints() {
+function Endpoints({ clientId }: { readonly clientId: string | null }) {
   const read = useResource(
     'endpoints',
     (signal) => call('listUnhealthyCallbackEndpoints', { query: { limit: 100 } }, signal),
@@ -164,9 +165,9 @@ function Endpoints() {
         {({ endpoints }) => (
           <Table<UnhealthyCallbackEndpoint>
             caption={say(ENDPOINTS)}
-            rows={endpoints}
+            rows={endpoints.filter((each) => clientId === null || each.client_id === clientId)}
             keyOf={(each) => `${each.client_id} ${each.endpoint_id}`}
-            empty={say(NO_ENDPOINTS)}
+            empty={say(clientId === null ? NO_ENDPOINTS : NOTHING_HERE)}
             columns={[
               {
                 title: say(TEXTS.state),

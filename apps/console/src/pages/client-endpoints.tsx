@@ -80,7 +80,7 @@ export function ClientEndpoints({ clientId }: { readonly clientId: string }) {
                 cell: (each) => (
                   <>
                     {each.origin}
-                    <span class="below mono">{each.endpoint_id}</span>
+                    <span class="below mono id">{each.endpoint_id}</span>
                   </>
                 ),
               },

@@ -34,7 +34,7 @@ const ADD_KEY_TEXT: Text = {
   id: 'RSA 2048 bit atau lebih, dalam PEM. Bandingkan ID-nya dengan klien sebelum menambahkannya.',
 };
 const ADDED: Text = { en: 'Added.', id: 'Sudah ditambahkan.' };
-const REMOVE: Text = { en: 'Remove', id: 'Hapus' };
+const REMOVE: Text = { en: 'Remove key', id: 'Hapus kunci' };
 const REMOVE_TEXT: Text = { en: 'Its signatures are rejected at once.', id: 'Tanda tangannya langsung ditolak.' };
 const REMOVED: Text = { en: 'Removed.', id: 'Sudah dihapus.' };
 const NEW_SECRET: Text = { en: 'New SNAP secret', id: 'Secret SNAP baru' };

@@ -15,8 +15,8 @@ import { address } from '../router.ts';
 import { TEXTS } from '../texts.ts';
 
 const LEAD: Text = {
-  en: 'Who may call the API, and how often. A dash stands for the default of the installation.',
-  id: 'Siapa yang boleh memanggil API, dan seberapa sering. Tanda – berarti nilai bawaan.',
+  en: 'Who may call the API, and how often. The defaults are settings of the installation.',
+  id: 'Siapa yang boleh memanggil API, dan seberapa sering. Nilai bawaan adalah setelan instalasi.',
 };
 const NONE: Text = { en: 'There are no clients.', id: 'Belum ada klien.' };
 const ENABLED: Text = { en: 'Enabled', id: 'Aktif' };
@@ -31,7 +31,10 @@ export const LIMITS = {
 } as const satisfies Record<keyof ClientLimits, Text>;
 export const LIMIT_NAMES = Object.keys(LIMITS) as (keyof ClientLimits)[];
 
-export const limitText = (limit: number | null): string => (limit === null ? '–' : integer(limit, language.value));
+const DEFAULT: Text = { en: 'default', id: 'bawaan' };
+
+export const limitText = (limit: number | null): string =>
+  limit === null ? say(DEFAULT) : integer(limit, language.value);
 
 export function ClientState({ client }: { readonly client: OperatorClient }) {
   return (

@@ -4,6 +4,7 @@ import { Loaded, Page } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
 import { Chip, Time } from '../components/values.tsx';
 import { figure, integer } from '../format.ts';
+import type { EnumerationSignal, EnumerationSignalName } from '../generated/api.ts';
 import { language, say, type Text } from '../preferences.ts';
 import { address } from '../router.ts';
 import { TEXTS } from '../texts.ts';
@@ -20,6 +21,19 @@ const LEVELS = {
   slowed: { tone: 'warn', text: { en: 'Slowed', id: 'Diperlambat' } },
   blocked: { tone: 'bad', text: { en: 'Blocked', id: 'Diblokir' } },
 } as const;
+
+const SIGNAL_TEXTS = {
+  accounts_per_day: { en: 'accounts today', id: 'rekening hari ini' },
+  sequential_numbers: { en: 'numbers in a row', id: 'nomor berurutan' },
+  clustered_numbers: { en: 'numbers close together', id: 'nomor berdekatan' },
+  not_found_ratio: { en: 'of them not found', id: 'tidak ditemukan' },
+} as const satisfies Record<EnumerationSignalName, Text>;
+
+function signalText({ signal, figure: value }: EnumerationSignal): string {
+  const amount =
+    signal === 'not_found_ratio' ? `${figure(value * 100, language.value)} %` : integer(value, language.value);
+  return `${amount} ${say(SIGNAL_TEXTS[signal])}`;
+}
 
 const POLL_MS = 10_000;
 
@@ -48,11 +62,11 @@ export function EnumerationPage() {
               {
                 title: say(SIGNALS),
                 cell: (each) =>
-                  each.signals.map(({ signal, level, figure: value }) => (
-                    <span class="below" key={signal}>
-                      <Chip tone={LEVELS[level].tone} text={say(LEVELS[level].text)} /> {signal}{' '}
-                      {figure(value, language.value)}
-                    </span>
+                  each.signals.map((signal) => (
+                    <div key={signal.signal}>
+                      <Chip tone={LEVELS[signal.level].tone} text={say(LEVELS[signal.level].text)} />{' '}
+                      {signalText(signal)}
+                    </div>
                   )),
               },
               {

@@ -26,12 +26,15 @@ const INQUIRIES: Text = { en: 'Inquiries at banks', id: 'Pertanyaan ke bank' };
 const ATTEMPTS: Text = { en: 'Callback attempts', id: 'Percobaan callback' };
 const PER_SECOND: Text = { en: 'per second', id: 'per detik' };
 const FAILED: Text = { en: 'failed', id: 'gagal' };
+const PER_SECOND_TITLE: Text = { en: 'Per second', id: 'Per detik' };
+const FAILED_TITLE: Text = { en: 'Failed', id: 'Gagal' };
 const MEASURING: Text = {
   en: 'Measuring: the first figures come in 5 seconds.',
   id: 'Mengukur: angka pertama dalam 5 detik.',
 };
 const OPERATION: Text = { en: 'Operation', id: 'Operasi' };
 const QUIET: Text = { en: 'No client has called since the start.', id: 'Belum ada klien yang memanggil sejak mulai.' };
+const NOTHING_MEASURED: Text = { en: 'none in the last seconds', id: 'tidak ada dalam detik terakhir' };
 const SLOWEST: Text = { en: '{p50} median, {p99} at 99 %', id: '{p50} median, {p99} pada 99 %' };
 
 const POLL_MS = 5_000;
@@ -128,7 +131,7 @@ function BacklogTiles({ backlog, banksDown }: { readonly backlog: Backlog; reado
         alarm={banksDown}
       />
       <Tile title={say(PENDING)} value={count(backlog.callbacks_pending)} href={address(['callbacks'])} alarm={null}>
-        {oldest > 0 && say(OLDEST, { time: duration(oldest * 1_000, language.value) })}
+        {oldest >= 1 && say(OLDEST, { time: duration(oldest * 1_000, language.value) })}
       </Tile>
       <Tile title={say(ROWS)} value={count(backlog.validation_rows)} href={address(['validations'])} alarm={null} />
     </ul>
@@ -196,7 +199,11 @@ function Panel({
         <span class={rate.failureShare > 0 ? 'bad-text' : 'muted'}>
           {percent(rate.failureShare)} {say(FAILED)}
         </span>
-        <span class="below">{say(SLOWEST, { p50: timeText(rate.p50Ms), p99: timeText(rate.p99Ms) })}</span>
+        <span class="below">
+          {rate.p50Ms === null
+            ? say(NOTHING_MEASURED)
+            : say(SLOWEST, { p50: timeText(rate.p50Ms), p99: timeText(rate.p99Ms) })}
+        </span>
       </p>
       <Chart
         readingsMax={Math.max(rates.length, READINGS_SHOWN_MIN)}
@@ -218,8 +225,12 @@ function Routes({ routes }: { readonly routes: readonly Rate[] }) {
       empty={say(QUIET)}
       columns={[
         { title: say(OPERATION), cell: (each) => <code>{each.subject.replace('/api/v1/', '')}</code> },
-        { title: say(PER_SECOND), isNumber: true, cell: (each) => figure(each.perSecond, language.value) },
-        { title: say(FAILED), isNumber: true, cell: (each) => percent(each.failureShare) },
+        { title: say(PER_SECOND_TITLE), isNumber: true, cell: (each) => figure(each.perSecond, language.value) },
+        {
+          title: say(FAILED_TITLE),
+          isNumber: true,
+          cell: (each) => (each.perSecond === 0 ? '–' : percent(each.failureShare)),
+        },
         { title: '50 %', isNumber: true, cell: (each) => timeText(each.p50Ms) },
         { title: '95 %', isNumber: true, cell: (each) => timeText(each.p95Ms) },
         { title: '99 %', isNumber: true, cell: (each) => timeText(each.p99Ms) },

@@ -16,6 +16,7 @@ const PROCESS: Text = { en: 'Process', id: 'Proses' };
 const THIS_ONE: Text = { en: 'answers you', id: 'menjawab Anda' };
 const STARTED: Text = { en: 'Started', id: 'Mulai' };
 const HEARTBEAT: Text = { en: 'Last sign of life', id: 'Tanda terakhir' };
+const AGO: Text = { en: '{time} ago', id: '{time} lalu' };
 const BUSY: Text = { en: 'Busy', id: 'Sibuk' };
 const MEMORY: Text = { en: 'Memory', id: 'Memori' };
 const CLOCK: Text = { en: 'Clock ahead', id: 'Jam lebih cepat' };
@@ -51,7 +52,7 @@ export function ProcessesPage() {
               {
                 title: say(HEARTBEAT),
                 isNumber: true,
-                cell: (each) => duration(each.last_heartbeat_seconds * 1000, language.value),
+                cell: (each) => say(AGO, { time: duration(each.last_heartbeat_seconds * 1000, language.value) }),
               },
               {
                 title: say(BUSY),

@@ -24,6 +24,8 @@ const PROPOSED_BY: Text = { en: 'Proposed by', id: 'Diusulkan oleh' };
 const DECIDED_BY: Text = { en: 'Decided by', id: 'Diputuskan oleh' };
 const EXPIRES: Text = { en: 'Expires', id: 'Kedaluwarsa' };
 const BEFORE: Text = { en: 'As it is', id: 'Sekarang' };
+const BEFORE_DECISION: Text = { en: 'As it was', id: 'Sebelumnya' };
+const DECISION_REASON: Text = { en: 'Reason of the decision', id: 'Alasan keputusan' };
 const PAYLOAD: Text = { en: 'What is done when it is approved', id: 'Yang dilakukan bila disetujui' };
 const APPROVE: Text = { en: 'Approve', id: 'Setujui' };
 const APPROVE_TEXT: Text = {
@@ -125,7 +127,7 @@ export function ProposalPage({ id }: { readonly id: string }) {
         {(proposal) => (
           <>
             <Facts facts={factsOf(proposal)} />
-            <h2>{say(BEFORE)}</h2>
+            <h2>{say(proposal.state === 'pending' ? BEFORE : BEFORE_DECISION)}</h2>
             <pre class="json">{indented(proposal.before)}</pre>
             <h2>{say(PAYLOAD)}</h2>
             <pre class="json">{indented(proposal.payload)}</pre>
@@ -145,7 +147,7 @@ const factsOf = (proposal: Proposal): readonly Fact[] => [
   [TEXTS.created, <Time at={proposal.created_at} focusable />],
   [EXPIRES, <Time at={proposal.expires_at} focusable />],
   [DECIDED_BY, proposal.decided_by === null ? null : `${proposal.decided_by_name} (${proposal.decided_by})`],
-  [STATES[proposal.state].text, proposal.decision_reason],
+  [DECISION_REASON, proposal.decision_reason],
 ];
 
 function Decision({ proposal, onDone }: { readonly proposal: Proposal; readonly onDone: () => void }) {

@@ -29,7 +29,7 @@ const LOG_OUT_TEXT: Text = {
   en: 'This session ends at once in all processes. What the person proposed in it becomes outdated.',
   id: 'Sesi ini langsung berakhir di semua proses. Yang diusulkan di dalamnya menjadi usang.',
 };
-const LOG_OUT_ALL: Text = { en: 'All of this person', id: 'Semua milik orang ini' };
+const LOG_OUT_ALL: Text = { en: 'Log out everywhere', id: 'Keluarkan di mana pun' };
 const LOG_OUT_ALL_TEXT: Text = {
   en: 'All sessions of the person end, and all their proposals. They can log in again unless the provider refuses it.',
   id: 'Semua sesi dan usulan orang ini berakhir. Ia bisa masuk lagi, kecuali penyedia identitas menolak.',

@@ -66,7 +66,7 @@ export function TimelineDrawing({
           {time(transaction.created_at, language.value, new Date(now))}
         </text>
         <text x={`${RIGHT}%`} y={HEIGHT_PX - 6} class="tick" text-anchor="end">
-          {isOpen ? `${say(NOW)}, +${span}` : `+${span}`}
+          {isOpen && lastMs <= now ? `${say(NOW)}, +${span}` : `+${span}`}
         </text>
       </svg>
     </figure>

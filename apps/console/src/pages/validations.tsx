@@ -13,6 +13,7 @@ const LEAD: Text = {
   id: 'Validasi massal yang berjalan, dari semua klien, yang terlama lebih dulu.',
 };
 const NONE: Text = { en: 'No bulk validation is running.', id: 'Tidak ada validasi massal yang berjalan.' };
+const RUNNING: Text = { en: 'Running', id: 'Berjalan' };
 const HELD: Text = { en: 'Waits for a limit', id: 'Menunggu batas' };
 
 const POLL_MS = 5_000;
@@ -26,36 +27,39 @@ export function ValidationsPage() {
   return (
     <Page title={say(TEXTS.validations)} lead={say(LEAD)}>
       <Loaded resource={read}>
-        {({ validations }) => (
-          <Table
-            caption={say(TEXTS.validations)}
-            rows={validations}
-            keyOf={(each) => each.validation_id}
-            empty={say(NONE)}
-            columns={[
-              { title: 'ID', cell: (each) => <code>{each.validation_id}</code> },
-              {
-                title: say(TEXTS.client),
-                cell: (each) => <a href={address(['clients', each.client_id])}>{each.client_id}</a>,
-              },
-              {
-                title: say(TEXTS.state),
-                cell: (each) => <Chip tone="busy" text={each.held_until === null ? each.state : say(HELD)} />,
-              },
-              {
-                title: say(TEXTS.progress),
-                isNumber: true,
-                cell: (each) => (
-                  <Progress
-                    value={each.results}
-                    max={Math.max(each.rows, 1)}
-                    text={doneText(each.results, each.rows)}
-                  />
-                ),
-              },
-              { title: say(TEXTS.created), isNumber: true, cell: (each) => <Time at={each.created_at} /> },
-            ]}
-          />
+        {({ validations, has_more: hasMore }) => (
+          <>
+            <Table
+              caption={say(TEXTS.validations)}
+              rows={validations}
+              keyOf={(each) => each.validation_id}
+              empty={say(NONE)}
+              columns={[
+                { title: 'ID', cell: (each) => <code>{each.validation_id}</code> },
+                {
+                  title: say(TEXTS.client),
+                  cell: (each) => <a href={address(['clients', each.client_id])}>{each.client_id}</a>,
+                },
+                {
+                  title: say(TEXTS.state),
+                  cell: (each) => <Chip tone="busy" text={say(each.held_until === null ? RUNNING : HELD)} />,
+                },
+                {
+                  title: say(TEXTS.progress),
+                  isNumber: true,
+                  cell: (each) => (
+                    <Progress
+                      value={each.results}
+                      max={Math.max(each.rows, 1)}
+                      text={doneText(each.results, each.rows)}
+                    />
+                  ),
+                },
+                { title: say(TEXTS.created), isNumber: true, cell: (each) => <Time at={each.created_at} /> },
+              ]}
+            />
+            {hasMore && <p class="empty">{say(TEXTS.more)}</p>}
+          </>
         )}
       </Loaded>
     </Page>
