@@ -66,7 +66,7 @@ export function Status({
 
 export function TransactionLink({ clientId, id }: { readonly clientId: string; readonly id: string }) {
   return (
-    <a class="mono" href={address(['transactions', id], { client_id: clientId })}>
+    <a class="mono id" href={address(['transactions', id], { client_id: clientId })}>
       {id}
     </a>
   );

@@ -24,7 +24,7 @@ const OVERDUE_LEAD: Text = {
   id: 'Diproses lebih lama dari perkiraan bank, yang terlama lebih dulu. Tiba terus bertanya ke bank.',
 };
 const NO_OVERDUE: Text = { en: 'No transaction is overdue.', id: 'Tidak ada transaksi yang terlambat.' };
-const LATE_BY: Text = { en: 'Late by', id: 'Terlambat' };
+const LATE_BY: Text = { en: 'Late by', id: 'Lama terlambat' };
 
 export function OverduePage() {
   const read = useResource(

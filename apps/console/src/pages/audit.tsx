@@ -2,7 +2,7 @@ import { call, given } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
 import { Loaded, Page } from '../components/page.tsx';
 import { Pager, Table } from '../components/table.tsx';
-import { Time } from '../components/values.tsx';
+import { Time, TransactionLink } from '../components/values.tsx';
 import type { OperatorAction } from '../generated/api.ts';
 import { say, type Text } from '../preferences.ts';
 import { address, navigate, place } from '../router.ts';
@@ -27,6 +27,8 @@ const FILTER: Text = { en: 'Filter', id: 'Saring' };
 const FILTERS = ['actor', 'action', 'client_id', 'subject_id'] as const;
 const FILTER_TEXTS = { actor: WHO, action: WHAT, client_id: TEXTS.client, subject_id: SUBJECT } as const;
 const PAGE_SIZE = 50;
+/** Of a session, a replay, an endpoint …; the subject of a person is longer. */
+const OWN_ID = /^[a-z]{2}_[0-9a-f]{20}$/;
 
 export function AuditPage() {
   const { query } = place.value;
@@ -128,17 +130,13 @@ function Subject({
   const isTransaction = action.startsWith('transaction ') || action.startsWith('review ');
   if (id.startsWith('pr_')) {
     return (
-      <a class="mono" href={address(['proposals', id])}>
+      <a class="mono id" href={address(['proposals', id])}>
         {id}
       </a>
     );
   }
-  if (!isTransaction || clientId === null) return <span class="mono">{id}</span>;
-  return (
-    <a class="mono" href={address(['transactions', id], { client_id: clientId })}>
-      {id}
-    </a>
-  );
+  if (isTransaction && clientId !== null) return <TransactionLink clientId={clientId} id={id} />;
+  return <span class={`mono ${OWN_ID.test(id) ? 'id' : ''}`}>{id}</span>;
 }
 
 function Change({ action: { before, after } }: { readonly action: OperatorAction }) {

@@ -122,7 +122,12 @@ function Deliveries({
                 {
                   title: say(TEXTS.action),
                   cell: (each: UndeliveredCallback) => (
-                    <Resend clientId={each.client_id} deliveryId={each.delivery_id} onDone={onResent} />
+                    <Resend
+                      clientId={each.client_id}
+                      deliveryId={each.delivery_id}
+                      about={`${each.type ?? ''} ${each.subject_id ?? each.delivery_id} → ${each.origin}`.trim()}
+                      onDone={onResent}
+                    />
                   ),
                 },
               ]

@@ -27,6 +27,7 @@ const BEFORE: Text = { en: 'As it is', id: 'Sekarang' };
 const BEFORE_DECISION: Text = { en: 'As it was', id: 'Sebelumnya' };
 const DECISION_REASON: Text = { en: 'Reason of the decision', id: 'Alasan keputusan' };
 const PAYLOAD: Text = { en: 'What is done when it is approved', id: 'Yang dilakukan bila disetujui' };
+const PAYLOAD_DECIDED: Text = { en: 'What was proposed', id: 'Yang diusulkan' };
 const APPROVE: Text = { en: 'Approve', id: 'Setujui' };
 const APPROVE_TEXT: Text = {
   en: 'The change is made at once, exactly as shown here.',
@@ -129,7 +130,7 @@ export function ProposalPage({ id }: { readonly id: string }) {
             <Facts facts={factsOf(proposal)} />
             <h2>{say(proposal.state === 'pending' ? BEFORE : BEFORE_DECISION)}</h2>
             <pre class="json">{indented(proposal.before)}</pre>
-            <h2>{say(PAYLOAD)}</h2>
+            <h2>{say(proposal.state === 'pending' ? PAYLOAD : PAYLOAD_DECIDED)}</h2>
             <pre class="json">{indented(proposal.payload)}</pre>
             <Decision proposal={proposal} onDone={read.reload} />
           </>
@@ -140,7 +141,10 @@ export function ProposalPage({ id }: { readonly id: string }) {
 }
 
 const factsOf = (proposal: Proposal): readonly Fact[] => [
-  [TEXTS.client, proposal.client_id],
+  [
+    TEXTS.client,
+    proposal.client_id === null ? null : <a href={address(['clients', proposal.client_id])}>{proposal.client_id}</a>,
+  ],
   [CHANGE, proposal.subject_id],
   [TEXTS.reason, proposal.reason],
   [PROPOSED_BY, `${proposal.proposed_by_name} (${proposal.proposed_by})`],

@@ -11,8 +11,9 @@ import {
   transactionColumn,
 } from '../components/transaction-columns.tsx';
 import { Status } from '../components/values.tsx';
+import { money } from '../format.ts';
 import type { OperatorTransaction, TransactionSearchResult } from '../generated/api.ts';
-import { say, type Text } from '../preferences.ts';
+import { language, say, type Text } from '../preferences.ts';
 import { address, navigate, place } from '../router.ts';
 import { SEARCH_FIELDS } from '../search-text.ts';
 import { TEXTS } from '../texts.ts';
@@ -62,6 +63,7 @@ function searchQuery(query: URLSearchParams): Record<string, string> {
 }
 
 const PAGE_SIZE = 50;
+const PLAIN_AMOUNT = /^\d+(?:\.\d+)?$/;
 
 export function SearchPage() {
   const { query } = place.value;
@@ -100,7 +102,8 @@ function Filters({ parameters, text }: { readonly parameters: Record<string, str
       <span class="muted">{say(UNDERSTOOD)}</span>
       {filters.map(([name, value]) => (
         <span class="filter" key={name}>
-          <span class="muted">{say(FIELD_TEXTS[name] ?? TEXTS.search)}</span> {value}
+          <span class="muted">{say(FIELD_TEXTS[name] ?? TEXTS.search)}</span>{' '}
+          {name === 'amount' && PLAIN_AMOUNT.test(value) ? money(value, 'IDR', language.value) : value}
         </span>
       ))}
       {text !== null && <a href={address(['transactions'], { q: text })}>{say(WHOLE)}</a>}

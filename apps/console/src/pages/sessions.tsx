@@ -29,7 +29,7 @@ const LOG_OUT_TEXT: Text = {
   en: 'This session ends at once in all processes. What the person proposed in it becomes outdated.',
   id: 'Sesi ini langsung berakhir di semua proses. Yang diusulkan di dalamnya menjadi usang.',
 };
-const LOG_OUT_ALL: Text = { en: 'Log out everywhere', id: 'Keluarkan di mana pun' };
+const LOG_OUT_ALL: Text = { en: 'Log out everywhere', id: 'Keluarkan semua' };
 const LOG_OUT_ALL_TEXT: Text = {
   en: 'All sessions of the person end, and all their proposals. They can log in again unless the provider refuses it.',
   id: 'Semua sesi dan usulan orang ini berakhir. Ia bisa masuk lagi, kecuali penyedia identitas menolak.',
@@ -68,7 +68,7 @@ export function SessionsPage() {
                 { title: say(TEXTS.since), isNumber: true, cell: (each) => <Time at={each.created_at} /> },
                 { title: say(LAST_SEEN), isNumber: true, cell: (each) => <Time at={each.last_used_at} /> },
                 { title: say(ENDS), isNumber: true, cell: (each) => <Time at={each.expires_at} /> },
-                { title: say(FROM), cell: (each) => <span class="mono">{each.origin}</span> },
+                { title: say(FROM), cell: (each) => <span class="mono id">{each.origin}</span> },
                 ...(may('revokeSessions')
                   ? [
                       {

@@ -33,16 +33,19 @@ const RESENT: Text = { en: 'It is on its way.', id: 'Sedang dikirim.' };
 export function Resend({
   clientId,
   deliveryId,
+  about,
   onDone,
 }: {
   readonly clientId: string;
   readonly deliveryId: string;
+  /** What it says, and who gets it: for people, whom the ID of a delivery tells nothing. */
+  readonly about: string;
   readonly onDone: () => void;
 }) {
   return (
     <Action
       title={say(RESEND)}
-      label={`${say(RESEND)}: ${deliveryId}`}
+      label={`${say(RESEND)}: ${about}`}
       description={say(RESEND_TEXT)}
       onDone={onDone}
       run={async (reason) => {
@@ -95,5 +98,6 @@ function ResendEntry({
   const fact = (name: string): string | null => entry.facts.find((each) => each.name === name)?.value ?? null;
   const deliveryId = fact('delivery_id');
   if (entry.kind !== 'callback_delivery' || deliveryId === null || !may('resend')) return null;
-  return <Resend clientId={transaction.client_id} deliveryId={deliveryId} onDone={onResent} />;
+  const about = `${fact('type') ?? transaction.transaction_id}, ${deliveryId}`;
+  return <Resend clientId={transaction.client_id} deliveryId={deliveryId} about={about} onDone={onResent} />;
 }

@@ -206,13 +206,17 @@ function factsOf(transaction: OperatorTransaction): readonly Fact[] {
     [TEXTS.overdueSince, timeOrNull(transaction.overdue_since)],
     [PROCESSED, timeOrNull(transaction.processed_at)],
     [RETURNED, timeOrNull(transaction.reversed_at)],
-    [FAILURE_REASON, transaction.failure_reason],
+    [FAILURE_REASON, failureReason(transaction)],
     [TEXTS.rail, transaction.rail],
     [RAIL_REFERENCE, codeOrNull(transaction.rail_reference)],
     [BANK_REFERENCE, codeOrNull(transaction.bank_reference)],
     [EXTERNAL_ID, codeOrNull(transaction.external_id)],
   ];
 }
+
+/** The service explains its code in English. In Indonesian, the sentence for the customer explains it. */
+const failureReason = ({ failure_reason: reason }: OperatorTransaction): string | null =>
+  language.value === 'en' ? reason : (reason?.split(':')[0] ?? null);
 
 const timeOrNull = (at: string | null) => (at === null ? null : <Time at={at} focusable />);
 const codeOrNull = (text: string | null) => (text === null ? null : <Code text={text} />);
