@@ -5,7 +5,7 @@ const handle = expressCallbackHandler({
   secrets: process.env.TIBA_CALLBACK_SECRET,
   // Called for genuine callbacks only. Yours stores the callback, under a unique key on `id`.
   onCallback({ id, callback: { type, data } }) {
-    console.log(`verified ${id}: ${type} ${data.reference_id} ${data.status}`);
+    console.log(`verified ${id}: ${type}`, data.reference_id ?? '', data.status ?? '');
   },
   onError: console.error,
 });

@@ -148,7 +148,7 @@ export function testGuides(running: () => Running): void {
       assert.match(output, /^401$/m);
       // Disbursements of the sandbox's demo may end meanwhile.
       const lines = reader.printedBy('receiver.mjs').trim().split('\n');
-      const received = lines.filter((line) => !/^verified \S+: disbursement\.\S+ SANDBOX\//.test(line));
+      const received = lines.filter((line) => !/^verified \S+: disbursement\.\S+ (?:SANDBOX\/|DEMO-)/.test(line));
       assert.equal(received.length, 2, lines.join('\n'));
     });
 

@@ -49,9 +49,14 @@ export function reportOf(error: unknown): Report {
 export const isTibaError = (error: unknown): error is TibaError => error instanceof Error && error.name === 'TibaError';
 
 const retryLater = (error: TibaError): string => `Try again in ${Math.ceil((error.retryAfterMs ?? 1_000) / 1_000)} s.`;
-const LOG_IN_AGAIN = 'Log in again with `tiba login`.';
+/** What to do when a login is refused. */
+export const LOG_IN_AGAIN =
+  'Log in again with `tiba login`. TIBA_CLIENT_ID and TIBA_CLIENT_SECRET come before that login: where they are set, ' +
+  'correct or unset them.';
 
-const GO_ON_AFTER = 'Then run the command again with --after and the number of that event.';
+const GO_ON_AFTER =
+  'Then run the command again with --after and the number of that event, or with --from-start if the service is a new ' +
+  'sandbox.';
 
 /** What to do about a code, where the message of the service cannot name the command for it. */
 const ADVICE: { readonly [Code in ErrorCode]?: (error: TibaError) => string } = {

@@ -61,6 +61,11 @@ export async function changeEndpoint(
   return EXIT.ok;
 }
 
+/** What to do, by the status of a receiver that refuses. */
+const REFUSED: Readonly<Record<number, string>> = {
+  401: 'The receiver refused the signature: it has another secret, or a parser changed the body.',
+};
+
 export async function testEndpoint({ connect, output, signal }: Session, id: string): Promise<ExitCode> {
   const { client } = await connect();
   const result = await client.callbackEndpoints.test(id, { signal });
@@ -71,7 +76,7 @@ export async function testEndpoint({ connect, output, signal }: Session, id: str
       ['answer', status === null ? 'none' : `HTTP ${status} in ${durationMs} ms`],
       ['error', error === null ? null : plain(error)],
       ['body', answer === null ? null : plain(answer)],
-      ['next', succeeded ? null : 'The receiver must answer with a 2xx within 15 s.'],
+      ['next', succeeded ? null : (REFUSED[status ?? 0] ?? 'The receiver must answer with a 2xx within 15 s.')],
     ]),
   );
   return succeeded ? EXIT.ok : EXIT.no;

@@ -1,7 +1,7 @@
 import { type AccessToken, fetchAccessToken } from '../access-token.ts';
 import type { Profile } from '../configuration/profiles.ts';
 import type { Connection } from '../connection.ts';
-import { isTibaError } from '../errors.ts';
+import { isTibaError, LOG_IN_AGAIN } from '../errors.ts';
 import { duration } from '../output/format.ts';
 import { type Finding, failureOf, ok, warning } from './finding.ts';
 
@@ -30,7 +30,7 @@ export async function checkToken(profile: Profile, signal: AbortSignal): Promise
     const valid = expiresIn === null ? 'issued' : `valid for ${duration(expiresIn * 1_000)}`;
     return { findings: [ok('token', valid), scopesOf(scopes)], granted };
   } catch (error) {
-    return { findings: [failureOf('token', error, 'Log in again with `tiba login`.')], granted: null };
+    return { findings: [failureOf('token', error, LOG_IN_AGAIN)], granted: null };
   }
 }
 

@@ -125,7 +125,9 @@ function reportConnection(
 
 function createForwarder({ output, signal, environment }: Session, url: string, retry: boolean): Forwarder {
   const secret = callbackSecret(environment);
-  output.note(`forwarding to ${plain(url)}; the receiver verifies with the secret of \`tiba listen --print-secret\``);
+  const source =
+    environment.callbackSecret === null ? 'the secret of `tiba listen --print-secret`' : 'TIBA_CALLBACK_SECRET';
+  output.note(`forwarding to ${plain(url)}; the receiver verifies with ${source}`);
   return {
     url,
     secret,
