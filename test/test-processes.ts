@@ -50,6 +50,8 @@ const ALONE = [
   'bank/schedule',
   'client/browser',
   'client/killed-service',
+  'docs/served-site',
+  'docs/site-in-browser',
   'feed/http',
   'feed/ndjson',
   'outbound/hostile-receivers',

@@ -1,9 +1,9 @@
 import pg from 'pg';
-import { scanCallbacks } from '../../apps/server/src/postgres/callbacks-retention.ts';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
-import { scanEvents } from '../../apps/server/src/postgres/events-retention.ts';
 import { migrateJobs } from '../../apps/server/src/postgres/migrate.ts';
-import { deleteStatusMessages } from '../../apps/server/src/postgres/status-messages-retention.ts';
+import { scanCallbacks } from '../../apps/server/src/postgres/retention/callbacks.ts';
+import { scanEvents } from '../../apps/server/src/postgres/retention/events.ts';
+import { deleteStatusMessages } from '../../apps/server/src/postgres/retention/status-messages.ts';
 import type { BenchContext } from '../bench-context.ts';
 import { makeEmptyDatabase } from '../database/databases.ts';
 import type { Ratio } from '../ratios.ts';

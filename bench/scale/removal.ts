@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
-import { scanEvents } from '../../apps/server/src/postgres/events-retention.ts';
-import type { RetentionScan } from '../../apps/server/src/postgres/retention-scan.ts';
-import { scanTransactions } from '../../apps/server/src/postgres/transactions-retention.ts';
+import { scanEvents } from '../../apps/server/src/postgres/retention/events.ts';
+import type { RetentionScan } from '../../apps/server/src/postgres/retention/scan.ts';
+import { scanTransactions } from '../../apps/server/src/postgres/retention/transactions.ts';
 
 /** As the service does (app/retention.ts, postgres/retention.ts). */
 const BATCH = 1_000;

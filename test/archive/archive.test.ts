@@ -9,11 +9,11 @@ import { parseArchiveLine } from '../../apps/server/src/archive/archive-line.ts'
 import { endOfArchive } from '../../apps/server/src/archive/archive-schedule.ts';
 import { restoreArchive } from '../../apps/server/src/archive/restore-archive.ts';
 import { isRetentionHeld, listArchiveFiles } from '../../apps/server/src/postgres/archive-files.ts';
-import { scanCallbacks } from '../../apps/server/src/postgres/callbacks-retention.ts';
-import { scanEvents } from '../../apps/server/src/postgres/events-retention.ts';
-import { deleteStatusMessages } from '../../apps/server/src/postgres/status-messages-retention.ts';
+import { scanCallbacks } from '../../apps/server/src/postgres/retention/callbacks.ts';
+import { scanEvents } from '../../apps/server/src/postgres/retention/events.ts';
+import { deleteStatusMessages } from '../../apps/server/src/postgres/retention/status-messages.ts';
+import { scanTransactions } from '../../apps/server/src/postgres/retention/transactions.ts';
 import { readHistories, type TransactionHistory } from '../../apps/server/src/postgres/transaction-histories.ts';
-import { scanTransactions } from '../../apps/server/src/postgres/transactions-retention.ts';
 import { addOwnClient, chooseSeed, feedSuccesses, register } from '../callbacks/endpoints-harness.ts';
 import { databaseUrlOf, manage } from '../manage/manage-process.ts';
 import { eventually } from '../support/eventually.ts';

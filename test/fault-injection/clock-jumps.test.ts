@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, mock, suite, test } from 'node:test';
 import pino from 'pino';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
-import { startRetention } from '../../apps/server/src/postgres/retention.ts';
+import { startRetention } from '../../apps/server/src/postgres/retention/retention.ts';
 import { register } from '../callbacks/endpoints-harness.ts';
 import { webhookId } from '../callbacks/webhook.ts';
 import { eventually } from '../support/eventually.ts';

@@ -9,8 +9,13 @@ import {
   type Query,
   type Row,
 } from '../../apps/server/src/postgres/database.ts';
-import { distribute, isDistributed } from '../../apps/server/src/postgres/distribution.ts';
-import { byClient, databaseOfClient, eachClient, ofClient } from '../../apps/server/src/postgres/one-client.ts';
+import { distribute, isDistributed } from '../../apps/server/src/postgres/distributed/distribution.ts';
+import {
+  byClient,
+  databaseOfClient,
+  eachClient,
+  ofClient,
+} from '../../apps/server/src/postgres/distributed/one-client.ts';
 import { createTransactionUpdater } from '../../apps/server/src/transactions/transaction-updater.ts';
 import { call, DELIVERIES, dataOf, ENDPOINTS, EVENTS, register } from '../callbacks/endpoints-harness.ts';
 import { assertSuccess } from '../contract/assertions.ts';

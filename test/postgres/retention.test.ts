@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import { scanCallbacks } from '../../apps/server/src/postgres/callbacks-retention.ts';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
-import { findOldestEvent, scanEvents } from '../../apps/server/src/postgres/events-retention.ts';
 import { createLease } from '../../apps/server/src/postgres/leases.ts';
-import type { RetentionScan } from '../../apps/server/src/postgres/retention-scan.ts';
-import { deleteStatusMessages } from '../../apps/server/src/postgres/status-messages-retention.ts';
+import { scanCallbacks } from '../../apps/server/src/postgres/retention/callbacks.ts';
+import { findOldestEvent, scanEvents } from '../../apps/server/src/postgres/retention/events.ts';
+import type { RetentionScan } from '../../apps/server/src/postgres/retention/scan.ts';
+import { deleteStatusMessages } from '../../apps/server/src/postgres/retention/status-messages.ts';
+import { scanTransactions } from '../../apps/server/src/postgres/retention/transactions.ts';
 import { listStatusUpdates } from '../../apps/server/src/postgres/status-updates.ts';
-import { scanTransactions } from '../../apps/server/src/postgres/transactions-retention.ts';
 import {
   addOwnClient,
   call,

@@ -1,10 +1,10 @@
 import { importsOf, type Repository, type Rule, SERVER, select, textOf } from './repository.ts';
 
 /**
- * The floors of the service, from the ground up (ARCHITECTURE.md). A folder imports from the floors below its own and
+ * The layers of the service, from the ground up (ARCHITECTURE.md). A folder imports from the layers below its own and
  * from nothing else.
  */
-const FLOORS: readonly (readonly string[])[] = [
+const LAYERS: readonly (readonly string[])[] = [
   ['lib', 'name-match'],
   ['domain'],
   ['observability', 'rate-limit', 'snap'],
@@ -19,7 +19,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['cli'],
   ['main.ts'],
 ];
-const FLOOR_OF = new Map(FLOORS.flatMap((folders, floor) => folders.map((folder) => [folder, floor] as const)));
+const LAYER_OF = new Map(LAYERS.flatMap((folders, layer) => folders.map((folder) => [folder, layer] as const)));
 
 const serverCode = (repository: Repository): string[] => select(repository, [SERVER], ['.ts']);
 /** The folder or, where the file lies in none, the file, directly below the service's source. */
@@ -28,13 +28,13 @@ const partOf = (file: string): string => {
   return part;
 };
 
-const floors: Rule = {
-  name: 'a folder of the service imports only from the floors below it',
+const layers: Rule = {
+  name: 'a folder of the service imports only from the layers below it',
   check: (repository) =>
     serverCode(repository).flatMap((file) =>
       importsOf(repository, file)
         .filter((imported) => imported.startsWith(SERVER) && partOf(imported) !== partOf(file))
-        .filter((imported) => floorOf(imported) >= floorOf(file))
+        .filter((imported) => layerOf(imported) >= layerOf(file))
         .map((imported) => `${file} -> ${imported}`),
     ),
   planted: [
@@ -45,8 +45,8 @@ const floors: Rule = {
   ],
 };
 
-/** A folder without a floor is below all, so that whatever it imports is a violation until it gets one. */
-const floorOf = (file: string): number => FLOOR_OF.get(partOf(file)) ?? -1;
+/** A folder without a layer is below all, so that whatever it imports is a violation until it gets one. */
+const layerOf = (file: string): number => LAYER_OF.get(partOf(file)) ?? -1;
 
 const noCircles: Rule = {
   name: 'no file imports itself by way of others',
@@ -261,7 +261,7 @@ const tracingIsLoadedWhenItIsOn: Rule = {
 };
 
 export const ARCHITECTURE_RULES: readonly Rule[] = [
-  floors,
+  layers,
   noCircles,
   everyFolderIsOnTheMap,
   sqlStaysInPostgres,

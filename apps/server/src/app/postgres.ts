@@ -6,7 +6,7 @@ import { createFirstSigningKey, createSigningKeys, type SigningKeys } from '../a
 import type { Settings } from '../config/config.ts';
 import { type BankFindingNotices, createBankFindingNotices, FINDINGS_CHANNEL } from '../postgres/bank-findings.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
-import { isDistributed } from '../postgres/distribution.ts';
+import { isDistributed } from '../postgres/distributed/distribution.ts';
 import { JOB_CONNECTIONS } from '../postgres/job-worker.ts';
 import { createNotificationProof, keepProving, requireNotifications } from '../postgres/notification-proof.ts';
 import { listen, type Notifications } from '../postgres/notifications.ts';

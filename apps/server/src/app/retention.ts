@@ -1,10 +1,10 @@
 import { isRetentionHeld } from '../postgres/archive-files.ts';
-import { findOldestAttempt, scanCallbacks } from '../postgres/callbacks-retention.ts';
 import type { Database } from '../postgres/database.ts';
-import { findOldestEvent, scanEvents } from '../postgres/events-retention.ts';
-import { type RetentionOptions, startRetention } from '../postgres/retention.ts';
-import { deleteStatusMessages, findOldestStatusMessage } from '../postgres/status-messages-retention.ts';
-import { findOldestTransaction, scanTransactions } from '../postgres/transactions-retention.ts';
+import { findOldestAttempt, scanCallbacks } from '../postgres/retention/callbacks.ts';
+import { findOldestEvent, scanEvents } from '../postgres/retention/events.ts';
+import { type RetentionOptions, startRetention } from '../postgres/retention/retention.ts';
+import { deleteStatusMessages, findOldestStatusMessage } from '../postgres/retention/status-messages.ts';
+import { findOldestTransaction, scanTransactions } from '../postgres/retention/transactions.ts';
 import type { AppContext } from './app-context.ts';
 
 type Batches = Pick<RetentionOptions, 'deleteBatch' | 'hasMore'>;

@@ -8,7 +8,7 @@ import { withoutBidiControls } from '../domain/identifiers.ts';
 import { StartError } from '../lib/start-error.ts';
 import { createLog } from '../observability/log.ts';
 import { type Database, DatabaseUnavailable, openDatabase } from '../postgres/database.ts';
-import { isDistributed } from '../postgres/distribution.ts';
+import { isDistributed } from '../postgres/distributed/distribution.ts';
 import { findManagedState, lockManagedState } from '../postgres/managed-state.ts';
 import { requireSchema } from '../postgres/migrate.ts';
 import { type Recorded, recordingAction } from '../postgres/operator-actions.ts';

@@ -2,7 +2,7 @@ import { readSettings } from '../config/config.ts';
 import { StartError } from '../lib/start-error.ts';
 import { createLog } from '../observability/log.ts';
 import { openDatabase } from '../postgres/database.ts';
-import { distribute } from '../postgres/distribution.ts';
+import { distribute } from '../postgres/distributed/distribution.ts';
 import { prepareDatabase } from '../postgres/prepare-database.ts';
 import { connectToPostgres } from './open-postgres.ts';
 import { environmentOf } from './production.ts';

@@ -1,6 +1,6 @@
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database } from './database.ts';
-import { deleteOverClients, eachClient, earliestOverClients, ofClient } from './one-client.ts';
+import { deleteOverClients, eachClient, earliestOverClients, ofClient } from './distributed/one-client.ts';
 
 const COLUMNS = [
   'client_id',

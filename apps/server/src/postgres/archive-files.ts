@@ -1,6 +1,6 @@
 import type { Database, Query } from './database.ts';
+import { ofClient, queryOverClients } from './distributed/one-client.ts';
 import type { HeldLease } from './leases.ts';
-import { ofClient, queryOverClients } from './one-client.ts';
 
 /** Which files the archive has, and up to which event of each client it is complete. */
 

@@ -2,8 +2,8 @@ import type { EventKind } from '../domain/event.ts';
 import type { SealedEndpoint } from './callback-endpoints.ts';
 import type { Database } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
+import { databaseOfClient, ofClient, queryOverClients } from './distributed/one-client.ts';
 import { EVENT_DATA } from './events.ts';
-import { databaseOfClient, ofClient, queryOverClients } from './one-client.ts';
 import { eventDataJson } from './rendered-transactions.ts';
 
 /** A delivery that only this process may send until the lease ends. */

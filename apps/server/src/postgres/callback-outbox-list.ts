@@ -1,7 +1,7 @@
 import type { EventKind } from '../domain/event.ts';
 import type { DeliveryKey } from './callback-history.ts';
 import type { Database } from './database.ts';
-import { eachClient, ofClient } from './one-client.ts';
+import { eachClient, ofClient } from './distributed/one-client.ts';
 
 /** The outbox over all clients, for the operator. */
 

@@ -2,7 +2,7 @@ import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { DeliveryState } from './callback-history.ts';
 import type { Database } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
-import { byClient, ofClient } from './one-client.ts';
+import { byClient, ofClient } from './distributed/one-client.ts';
 
 /**
  * The result of one attempt. Its times reach PostgreSQL as durations, and become times of PostgreSQL's clock there: the

@@ -2,8 +2,8 @@ import type { EventKind } from '../domain/event.ts';
 import { copyRow } from './copy.ts';
 import type { Database, Query } from './database.ts';
 import { addDeliveryJobs, type EndpointKey } from './delivery-jobs.ts';
-import { insertEventsOf } from './distributed-events.ts';
-import { databaseOfClient, ofClient } from './one-client.ts';
+import { insertEventsOf } from './distributed/events.ts';
+import { databaseOfClient, ofClient } from './distributed/one-client.ts';
 import { eventDataJson, printed } from './rendered-transactions.ts';
 import type { TransactionKey } from './transactions.ts';
 

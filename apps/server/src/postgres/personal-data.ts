@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Database, Query } from './database.ts';
-import { byClient, databaseOfClient, ofClient } from './one-client.ts';
+import { byClient, databaseOfClient, ofClient } from './distributed/one-client.ts';
 import { compressMessages, decompressMessages } from './status-messages.ts';
 import { IDS_PER_ROW, messageRowOf } from './status-updates.ts';
 import type { TransactionHistory } from './transaction-histories.ts';

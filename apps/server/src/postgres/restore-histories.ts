@@ -1,6 +1,6 @@
 import { transactionJson } from '../domain/transaction.ts';
 import { type Database, DatabaseContended, type Query } from './database.ts';
-import { databaseOfClient } from './one-client.ts';
+import { databaseOfClient } from './distributed/one-client.ts';
 import { compressMessages, decompressMessages } from './status-messages.ts';
 import { IDS_PER_ROW, messageRowOf, type StatusUpdate } from './status-updates.ts';
 import type { HistoryEvent, TransactionHistory } from './transaction-histories.ts';

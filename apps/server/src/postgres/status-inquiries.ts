@@ -1,5 +1,5 @@
 import type { Database, Query } from './database.ts';
-import { byClient, ofClient } from './one-client.ts';
+import { byClient, ofClient } from './distributed/one-client.ts';
 import type { ClaimedStatusInquiry } from './status-inquiry-claims.ts';
 import type { TransactionKey } from './transactions.ts';
 

@@ -1,5 +1,5 @@
 import type { Database } from './database.ts';
-import { byClient, databaseOfClient, ofClient, queryOverClients } from './one-client.ts';
+import { byClient, databaseOfClient, ofClient, queryOverClients } from './distributed/one-client.ts';
 import type { TransactionKey } from './transactions.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { keyOf } from '../domain/identifiers.ts';
 import type { Status, Transaction } from '../domain/transaction.ts';
 import type { Query } from './database.ts';
-import { ofClient } from './one-client.ts';
+import { ofClient } from './distributed/one-client.ts';
 import { fullProcessedAt } from './rendered-transactions.ts';
 import type { TransactionKey } from './transactions.ts';
 

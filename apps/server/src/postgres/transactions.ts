@@ -2,8 +2,8 @@ import { isFinal, type Status, type Transaction } from '../domain/transaction.ts
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import { copyRow } from './copy.ts';
 import type { Database, Query } from './database.ts';
-import { insertTransactionsOf } from './distributed-transactions.ts';
-import { ofClient, queryOverClients } from './one-client.ts';
+import { ofClient, queryOverClients } from './distributed/one-client.ts';
+import { insertTransactionsOf } from './distributed/transactions.ts';
 import { renderedColumn } from './rendered-transactions.ts';
 
 export interface TransactionKey {

@@ -3,7 +3,7 @@ import { markOverdue } from '../domain/apply-update.ts';
 import type { Transaction } from '../domain/transaction.ts';
 import { type Batcher, createBatcher } from '../lib/batcher.ts';
 import { type Database, DatabaseContended, DatabaseUnavailable, type Query } from '../postgres/database.ts';
-import { byClient } from '../postgres/one-client.ts';
+import { byClient } from '../postgres/distributed/one-client.ts';
 import { lockTransactions } from '../postgres/transaction-locks.ts';
 import { findNewlyOverdue, findNewlyOverdueOverClients, type TransactionKey } from '../postgres/transactions.ts';
 import { type AppliedUpdate, decide, mayBeFirst, type ReceivedUpdate, type UpdatePlan } from './decide.ts';

@@ -31,6 +31,7 @@ import { invalidRequest, oneOf, wholeNumber } from '../../query-parameters.ts';
 import { requireJson } from '../../request-body.ts';
 import { fieldsOf, reasonOf } from '../action-request.ts';
 import { changeOfClient, clientInPath, getClient, type ManagedChange } from './client-resource.ts';
+import type { ClientsDependencies } from './clients.ts';
 import {
   addKeySchema,
   changeSnapSchema,
@@ -39,8 +40,7 @@ import {
   readSnapSchema,
   removeKeySchema,
   renewSnapSecretSchema,
-} from './client-snap-schemas.ts';
-import type { ClientsDependencies } from './clients.ts';
+} from './snap-schemas.ts';
 
 export interface ClientSnapDependencies extends ClientsDependencies {
   readonly seal: Seal;

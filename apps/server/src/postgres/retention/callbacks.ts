@@ -1,7 +1,7 @@
-import { keyOf } from '../domain/identifiers.ts';
-import type { Database } from './database.ts';
-import { earliestOverClients, ofClient } from './one-client.ts';
-import { createRetentionScan, type RetentionScan, type ScannedBatch, scanOverClients } from './retention-scan.ts';
+import { keyOf } from '../../domain/identifiers.ts';
+import type { Database } from '../database.ts';
+import { earliestOverClients, ofClient } from '../distributed/one-client.ts';
+import { createRetentionScan, type RetentionScan, type ScannedBatch, scanOverClients } from './scan.ts';
 
 /** An attempt of a callback. */
 interface Position {

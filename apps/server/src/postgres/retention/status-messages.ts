@@ -1,6 +1,6 @@
-import type { Database } from './database.ts';
-import { deleteOverClients, ofClient } from './one-client.ts';
-import { firstIdOfRow } from './status-updates.ts';
+import type { Database } from '../database.ts';
+import { deleteOverClients, ofClient } from '../distributed/one-client.ts';
+import { firstIdOfRow } from '../status-updates.ts';
 
 /**
  * SQL: from before then there is no message that the archive still needs; null where there is no archive. A transaction

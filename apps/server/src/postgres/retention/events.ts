@@ -1,6 +1,6 @@
-import type { Database } from './database.ts';
-import { earliestOverClients, ofClient } from './one-client.ts';
-import { createRetentionScan, type RetentionScan, type ScannedBatch, scanOverClients } from './retention-scan.ts';
+import type { Database } from '../database.ts';
+import { earliestOverClients, ofClient } from '../distributed/one-client.ts';
+import { createRetentionScan, type RetentionScan, type ScannedBatch, scanOverClients } from './scan.ts';
 
 /**
  * Deletes events from before then, with the attempts of their callbacks, at most `limit` in a batch. They go in the

@@ -29,15 +29,15 @@ import { invalidRequest } from '../../query-parameters.ts';
 import { requireJson } from '../../request-body.ts';
 import { fieldsOf, reasonOf } from '../action-request.ts';
 import type { GuardedOperation } from '../four-eyes/guarded-operation.ts';
+import { clientInPath, getClient, type ManagedChange } from './client-resource.ts';
+import type { ClientsDependencies } from './clients.ts';
 import {
   changeEndpointSchema,
   listEndpointsSchema,
   MESSAGES,
   registerEndpointSchema,
   rotateEndpointSecretSchema,
-} from './client-endpoint-schemas.ts';
-import { clientInPath, getClient, type ManagedChange } from './client-resource.ts';
-import type { ClientsDependencies } from './clients.ts';
+} from './endpoint-schemas.ts';
 
 export interface ClientEndpointsDependencies extends ClientsDependencies {
   readonly seal: Seal;

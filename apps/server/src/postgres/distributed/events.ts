@@ -1,7 +1,7 @@
-import type { EventKind } from '../domain/event.ts';
-import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
-import type { Query } from './database.ts';
-import { addDeliveryJobs } from './delivery-jobs.ts';
+import type { EventKind } from '../../domain/event.ts';
+import { tableFromParameters, toColumnParameters } from '../bulk-parameters.ts';
+import type { Query } from '../database.ts';
+import { addDeliveryJobs } from '../delivery-jobs.ts';
 
 /** See `NewEvent`. */
 interface EventOfClient {

@@ -1,4 +1,4 @@
-import type { Database, Query, Row } from './database.ts';
+import type { Database, Query, Row } from '../database.ts';
 
 /**
  * A distributed PostgreSQL (Citus) keeps the rows of a client on one node. It can lock and change rows only in

@@ -1,5 +1,5 @@
-import type { Database } from './database.ts';
-import { eachClient } from './one-client.ts';
+import type { Database } from '../database.ts';
+import { eachClient } from '../distributed/one-client.ts';
 
 /** Deletes old records in batches, and passes over those that must stay once, not in each batch. */
 export interface RetentionScan {

@@ -1,5 +1,5 @@
-import { StartError } from '../lib/start-error.ts';
-import type { Database, Query } from './database.ts';
+import { StartError } from '../../lib/start-error.ts';
+import type { Database, Query } from '../database.ts';
 
 /**
  * The tables that grow with the transactions of clients, on several nodes with Citus: each client's rows together on

@@ -1,6 +1,6 @@
-import type { Database } from './database.ts';
-import { earliestOverClients, ofClient } from './one-client.ts';
-import { createRetentionScan, type RetentionScan, type ScannedBatch, scanOverClients } from './retention-scan.ts';
+import type { Database } from '../database.ts';
+import { earliestOverClients, ofClient } from '../distributed/one-client.ts';
+import { createRetentionScan, type RetentionScan, type ScannedBatch, scanOverClients } from './scan.ts';
 
 interface Position {
   /** As PostgreSQL writes it, to the microsecond. */

@@ -1,5 +1,5 @@
-import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
-import type { Query } from './database.ts';
+import { tableFromParameters, toColumnParameters } from '../bulk-parameters.ts';
+import type { Query } from '../database.ts';
 
 /**
  * Inserts new transactions into a distributed PostgreSQL, where an error of a key comes with the code of another error.

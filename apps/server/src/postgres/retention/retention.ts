@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { repeat } from '../lib/repeat.ts';
-import type { Log } from '../observability/log.ts';
-import { type Database, readDatabaseTime } from './database.ts';
-import { createLease } from './leases.ts';
+import { repeat } from '../../lib/repeat.ts';
+import type { Log } from '../../observability/log.ts';
+import { type Database, readDatabaseTime } from '../database.ts';
+import { createLease } from '../leases.ts';
 
 const INTERVAL_MS = 60_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
