@@ -641,6 +641,8 @@ CREATE INDEX transactions_in_process_rail_reference_idx ON tiba.transactions_in_
 
 CREATE INDEX transactions_overdue ON tiba.transactions_in_process USING btree (client_id, created_at, transaction_id) WHERE (overdue_since IS NOT NULL);
 
+CREATE INDEX transactions_overdue_created_at ON tiba.transactions_in_process USING btree (created_at, amount) WHERE (overdue_since IS NOT NULL);
+
 CREATE INDEX transactions_overdue_since ON tiba.transactions_in_process USING btree (overdue_since) WHERE (overdue_since IS NOT NULL);
 
 CREATE INDEX transactions_processed_at ON tiba.transactions_final USING btree (client_id, processed_at, transaction_id);

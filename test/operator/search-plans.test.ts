@@ -68,6 +68,7 @@ interface Plan {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
   readonly 'Index Name'?: string;
+  readonly 'Scan Direction'?: string;
   readonly 'Actual Rows'?: number;
   readonly 'Actual Loops'?: number;
   readonly 'Rows Removed by Filter'?: number;
@@ -147,6 +148,51 @@ for (const [key, filter, found] of SEARCHES) {
       }
     });
   }
+}
+
+const explained = async (sql: string, values: readonly unknown[]): Promise<Plan[]> => {
+  const { rows } = await client.query<{ 'QUERY PLAN': readonly { readonly Plan: Plan }[] }>(
+    `explain (analyze, timing off, format json) ${sql}`,
+    [...values],
+  );
+  return nodesOf(rows[0]?.['QUERY PLAN'][0]?.Plan ?? assert.fail('no plan'));
+};
+
+const indexesOf = (nodes: readonly Plan[]): string[] => nodes.flatMap((node) => node['Index Name'] ?? []);
+
+/** What the index finds, without reading others: for each of these, the scan ends where the page is full. */
+const EXACT: readonly (readonly [SearchKey, Partial<SearchFilter>, readonly string[]])[] = [
+  [
+    { by: 'amount', value: '77' },
+    DAY,
+    ['transactions_in_process', 'transactions_final', 'transactions_final'].map(
+      (table) => `${table}_created_at_amount_idx`,
+    ),
+  ],
+  [{ by: 'time' }, { overdue: true }, ['transactions_overdue_created_at']],
+];
+
+for (const [key, filter, indexes] of EXACT) {
+  test(`${JSON.stringify(key)} ${JSON.stringify(filter)} reads only what it finds`, async () => {
+    const options = { after: null, limit: 2, scannedMax: SCANNED_MAX };
+    const { sql, values } = searchQuery(key, { ...NO_FILTER, ...filter }, options);
+    await client.query('begin; set local enable_bitmapscan = off; set local enable_sort = off');
+    try {
+      const nodes = await explained(sql, values);
+      assert.deepEqual(indexesOf(nodes), indexes);
+      const only = nodes.filter((node) => node['Node Type'] === 'Index Only Scan');
+      assert.equal(only.length, key.by === 'amount' ? 1 : 0);
+      for (const node of nodes.filter((each) => each['Index Name'] !== undefined)) {
+        assert.equal(node['Rows Removed by Filter'] ?? 0, 0);
+        // A disk reads ahead only forwards. These are the times of all six, without their rows.
+        if (node['Node Type'] === 'Index Only Scan') assert.equal(node['Scan Direction'], 'Forward');
+        // One more tells whether there are more. The sort of those with the same time reads one beyond.
+        else assert.ok((node['Actual Rows'] ?? 0) <= 4, `${node['Index Name']}: ${node['Actual Rows']} rows`);
+      }
+    } finally {
+      await client.query('rollback');
+    }
+  });
 }
 
 test('the transactions with conflicts are read from the index of conflicts', async () => {

@@ -82,27 +82,53 @@ export async function searchTransactions(
   options: SearchOptions,
 ): Promise<SearchPage> {
   const { limit, scannedMax = SCANNED_MAX } = options;
-  const windowFrom = key.by === 'amount' ? startOfWindow(filter, options.after) : filter.createdFrom;
-  const { sql, values } = searchQuery(key, { ...filter, createdFrom: windowFrom }, { ...options, scannedMax });
-  const { rows } = await database.transaction(async (query) => {
+  const windows = key.by === 'amount' ? windowsOf(filter, options.after) : [filter.createdFrom];
+  const [found, windowFrom] = await database.transaction(async (query) => {
     await query(IN_INDEX_ORDER);
-    return query<SearchRow>(sql, values);
+    return readFirstFull(windows, limit, async (createdFrom) => {
+      const { sql, values } = searchQuery(key, { ...filter, createdFrom }, { ...options, scannedMax });
+      const { rows } = await query<SearchRow>(sql, values);
+      return {
+        matching: rows.filter(({ matches }) => matches),
+        end: rows.find(({ scanned }) => scanned === scannedMax),
+      };
+    });
   });
-  const found = rows.filter(({ matches }) => matches);
-  const page = found.slice(0, limit);
+  const page = found.matching.slice(0, limit);
   // More were found, or the last row is the last one that was read, whether it matches or not.
-  const last = found.length > limit ? page.at(-1) : rows.find(({ scanned }) => scanned === scannedMax);
+  const last = found.matching.length > limit ? page.at(-1) : found.end;
   const next = last === undefined ? nextWindow(filter, windowFrom) : positionOf(last);
   return { transactions: page.map(toTransaction), next };
 }
 
+interface Found {
+  readonly matching: readonly SearchRow[];
+  /** The last one that may be read, if it was reached. */
+  readonly end: SearchRow | undefined;
+}
+
+/** The first window with a full page, or the last one; and where it begins. */
+async function readFirstFull(
+  [from = null, ...longer]: readonly (string | null)[],
+  limit: number,
+  read: (from: string | null) => Promise<Found>,
+): Promise<readonly [Found, string | null]> {
+  const found = await read(from);
+  if (longer.length === 0 || found.matching.length > limit || found.end !== undefined) return [found, from];
+  return readFirstFull(longer, limit, read);
+}
+
 /** A search for an amount reads the index entries of all transactions in a range of time, so a page has two days. */
 const WINDOW_MS = 2 * 24 * 60 * 60 * 1_000;
+/** An amount that many transactions have fills a page with the last of them. */
+const FIRST_WINDOW_MS = 60 * 60 * 1_000;
 
-function startOfWindow({ createdFrom, createdTo }: SearchFilter, after: SearchPosition | null): string {
+/** Where they begin, the shortest first. */
+function windowsOf({ createdFrom, createdTo }: SearchFilter, after: SearchPosition | null): string[] {
   const end = after?.createdAt ?? createdTo;
   if (createdFrom === null || end === null) throw new Error('a search for an amount has no range of time');
-  return new Date(Math.max(Date.parse(createdFrom), Date.parse(end) - WINDOW_MS)).toISOString();
+  const from = [FIRST_WINDOW_MS, WINDOW_MS].map((ms) => Math.max(Date.parse(createdFrom), Date.parse(end) - ms));
+  return [...new Set(from)].map((ms) => new Date(ms).toISOString());
 }
 
 /** The next window ends where this one began. */
@@ -132,16 +158,11 @@ export function searchQuery(
 ): { readonly sql: string; readonly values: readonly unknown[] } {
   const values: unknown[] = [];
   const parameter = (value: unknown): string => `$${values.push(value)}`;
-  const start = after === null ? [] : startConditions(after, parameter);
-  const time = [
-    ...(filter.createdFrom === null ? [] : [`t.created_at >= ${parameter(filter.createdFrom)}::timestamptz`]),
-    ...(filter.createdTo === null ? [] : [`t.created_at < ${parameter(filter.createdTo)}::timestamptz`]),
-    ...start,
-  ];
+  const time = [...timeConditions(filter, parameter), ...(after === null ? [] : startConditions(after, parameter))];
   const further = furtherConditions(key, filter, parameter);
   // Without further conditions each row that is read is a result.
   const readMax = parameter(further.length === 0 ? Math.min(limit + 1, scannedMax) : scannedMax);
-  const source = sourceOf(key, filter, { time, readMax, parameter });
+  const source = sourceOf(key, filter, { time, readMax, after, parameter });
   const matches = further.length === 0 ? 'true' : `(${further.join(' and ')})`;
   // Exact: a position that was rounded would skip transactions.
   const position = `to_char(t.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
@@ -153,6 +174,11 @@ export function searchQuery(
      ${ORDER.replaceAll(/(\w+) desc/g, 't.$1 desc')} limit ${parameter(limit + 1)}`;
   return { sql, values };
 }
+
+const timeConditions = ({ createdFrom, createdTo }: SearchFilter, parameter: (value: unknown) => string): string[] => [
+  ...(createdFrom === null ? [] : [`t.created_at >= ${parameter(createdFrom)}::timestamptz`]),
+  ...(createdTo === null ? [] : [`t.created_at < ${parameter(createdTo)}::timestamptz`]),
+];
 
 const startConditions = (after: SearchPosition, parameter: (value: unknown) => string): string[] => [
   `(t.created_at, t.amount, t.transaction_id, t.client_id)
@@ -185,11 +211,13 @@ interface Source {
   readonly time: readonly string[];
   /** How many rows to read at most. */
   readonly readMax: string;
+  readonly after: SearchPosition | null;
   readonly parameter: (value: unknown) => string;
 }
 
 /** The rows of the index that the search begins with. */
-function sourceOf(key: SearchKey, { clientId, status, overdue }: SearchFilter, source: Source): string {
+function sourceOf(key: SearchKey, filter: SearchFilter, source: Source): string {
+  const { clientId, status, overdue } = filter;
   const { time, readMax, parameter } = source;
   const scan = (conditions: readonly string[]): string =>
     `select t.* from tiba.transactions t
@@ -205,15 +233,41 @@ function sourceOf(key: SearchKey, { clientId, status, overdue }: SearchFilter, s
     case 'account_number':
       return scans([list(key.values, 'n (item)'), clients()], ['t.account_number = n.item', OWN]);
     case 'amount':
-      return scan([`t.amount = ${parameter(key.value)}::numeric`]);
+      return amountSource(key, filter, source);
     case 'time':
-      if (overdue === true) return scans([clients()], [OWN, OVERDUE]);
+      // These have an index over all clients, and one by client.
+      if (overdue === true) return clientId === null ? scan([OVERDUE]) : scans([clients()], [OWN, OVERDUE]);
       // Those in PROCESS are few among all, and have a table of their own.
       if (clientId === null) return scan(status === 'PROCESS' ? [isStatus(status)] : []);
       return (status === null ? STATUSES : [status])
         .map((each) => `(${scans([clients()], [OWN, isStatus(each)])})`)
         .join(' union all ');
   }
+}
+
+/**
+ * The newest first is backwards in the index, and a disk reads ahead only forwards: a day that is not in memory takes
+ * three times as long backwards. So the times of the final transactions with the amount are read forwards, from the
+ * index alone, and their rows by the newest of these times. Transactions in PROCESS are few.
+ */
+function amountSource({ value }: { readonly value: string }, filter: SearchFilter, source: Source): string {
+  const { time, readMax, after, parameter } = source;
+  const isWanted = `t.amount = ${parameter(value)}::numeric`;
+  const range = [
+    ...timeConditions(filter, parameter),
+    ...(after === null ? [] : [`t.created_at < ${parameter(after.createdAt)}::timestamptz`]),
+  ];
+  // Further ones may have the time at which the last page ended.
+  const times = `array_append(array(
+    select created_at from (select t.created_at from tiba.transactions_final t
+                             where ${[isWanted, ...range].join(' and ')} offset 0) as forwards
+     order by created_at desc limit ${readMax}), ${parameter(after?.createdAt ?? null)}::timestamptz)`;
+  const scan = (table: string, conditions: readonly string[]): string =>
+    `(select t.* from ${table} t where ${[...conditions, ...time].join(' and ')} ${ORDER} limit ${readMax})`;
+  return [
+    scan('tiba.transactions_in_process', [isWanted]),
+    scan('tiba.transactions_final', [isWanted, `t.created_at = any (${times})`]),
+  ].join(' union all ');
 }
 
 /**

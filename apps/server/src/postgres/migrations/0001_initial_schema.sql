@@ -262,6 +262,9 @@ create index transactions_rail_reference on tiba.transactions (rail_reference)
   where rail_reference <> transaction_id and rail_reference <> reference_id;
 create index transactions_bank_reference on tiba.transactions (bank_reference) where bank_reference is not null;
 create index transactions_processed_at on tiba.transactions_final (client_id, processed_at, transaction_id);
+-- Overdue transactions of all clients, the newest first, and of one client.
+create index transactions_overdue_created_at on tiba.transactions_in_process (created_at, amount)
+  where overdue_since is not null;
 create index transactions_overdue on tiba.transactions_in_process (client_id, created_at, transaction_id)
   where overdue_since is not null;
 -- The keys come after the other indexes. Some statements keep the plan that was made while the table was empty. Every
