@@ -589,6 +589,10 @@ CREATE INDEX operator_actions_subject_id ON tiba.operator_actions USING btree (s
 
 CREATE INDEX operator_proposals_created_at ON tiba.operator_proposals USING btree (created_at, proposal_id);
 
+CREATE INDEX operator_proposals_pending ON tiba.operator_proposals USING btree (expires_at) WHERE (state = 'pending'::text);
+
+CREATE INDEX operator_proposals_state ON tiba.operator_proposals USING btree (state, created_at, proposal_id);
+
 CREATE INDEX operator_sessions_created_at ON tiba.operator_sessions USING btree (created_at);
 
 CREATE INDEX operator_sessions_expires_at ON tiba.operator_sessions USING btree (expires_at);

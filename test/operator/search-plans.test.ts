@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { LIST_SQL } from '../../apps/server/src/postgres/operator-actions.ts';
+import { proposalsQuery } from '../../apps/server/src/postgres/operator-proposals.ts';
 import { CONFLICTS_SQL } from '../../apps/server/src/postgres/personal-data.ts';
 import {
   IDENTIFIERS,
@@ -194,6 +195,36 @@ for (const [key, filter, indexes] of EXACT) {
     }
   });
 }
+
+test('each state of proposals has its index', async () => {
+  await client.query(
+    `insert into tiba.operator_proposals (proposal_id, kinds, action, payload, payload_hash, reason, proposer,
+       proposer_name, proposer_session, proposer_role, origin, created_at, expires_at, state, decided_by)
+     select 'pr_' || n, '{}', '', '{}', '', '', 'x', 'x', 'x', 'x', '', at, at + interval '1 day', state,
+            case when state <> 'pending' then 'y' end
+       from generate_series(1, 4000) as n
+      cross join lateral (select now() - (4000 - n) * interval '30 minutes' as at,
+        case when n % 10 = 0 then 'pending' when n % 400 = 7 then 'refused' else 'executed' end as state) as made`,
+  );
+  await client.query('analyze tiba.operator_proposals');
+  const page = { before: null, limit: 200 };
+  const inState = ['operator_proposals_state'];
+  for (const [state, found, indexes, removed] of [
+    ['pending', 5, ['operator_proposals_pending'], 0],
+    ['refused', 10, inState, 0],
+    ['outdated', 0, inState, 0],
+    // In the first one, those that can still be approved come first.
+    ['expired', 200, [...inState, 'operator_proposals_pending'], 5],
+    [null, 200, ['operator_proposals_created_at'], 0],
+  ] as const) {
+    const { sql, values } = proposalsQuery({ state, clientId: null }, page);
+    const nodes = await explained(sql, values);
+    const [index = 'none', ...others] = indexesOf(nodes);
+    assert.ok((indexes as readonly string[]).includes(index) && others.length === 0, `${state}: ${index}`);
+    assert.equal(nodes[0]?.['Actual Rows'], found, `${state}`);
+    for (const node of nodes) assert.ok((node['Rows Removed by Filter'] ?? 0) <= removed, `${state}`);
+  }
+});
 
 test('the transactions with conflicts are read from the index of conflicts', async () => {
   await client.query(

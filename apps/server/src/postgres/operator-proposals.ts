@@ -182,22 +182,48 @@ export async function endProposalsOf(
   return rows.map((row) => row.proposal_id);
 }
 
-/** The latest first. `state` null: all of them. Before the one with that time and ID, if given. */
+export interface ProposalFilter {
+  /** Null: all of them. */
+  readonly state: ProposalState | null;
+  readonly clientId: string | null;
+}
+
+export interface ProposalPage {
+  readonly before: { readonly createdAt: string; readonly proposalId: string } | null;
+  readonly limit: number;
+}
+
+/** The latest first. Before the one with that time and ID, if given. */
 export async function listProposals(
   database: Database,
-  filter: { readonly state: ProposalState | null; readonly clientId: string | null },
-  page: { readonly before: { readonly createdAt: string; readonly proposalId: string } | null; readonly limit: number },
+  filter: ProposalFilter,
+  page: ProposalPage,
 ): Promise<Proposal[]> {
-  const rows = await database.query<ProposalRow>(
-    `select ${COLUMNS} from tiba.operator_proposals
-      where ($1::text is null or $1 = case when state = 'pending' and expires_at <= now() then 'expired' else state end)
-        and ($2::text is null or client_id = $2)
-        and ($3::timestamptz is null or (created_at, proposal_id) < ($3, $4))
-      order by created_at desc, proposal_id desc limit $5`,
-    [filter.state, filter.clientId, page.before?.createdAt ?? null, page.before?.proposalId ?? null, page.limit],
-  );
-  return rows.map(toProposal);
+  const { sql, values } = proposalsQuery(filter, page);
+  return (await database.query<ProposalRow>(sql, values)).map(toProposal);
 }
+
+/** The statement of `listProposals`, with its parameters. Exported for the test of its plans. */
+export function proposalsQuery(
+  { state, clientId }: ProposalFilter,
+  { before, limit }: ProposalPage,
+): { readonly sql: string; readonly values: readonly unknown[] } {
+  const sql = `select ${COLUMNS} from tiba.operator_proposals
+    where ${state === null ? 'true' : STATE_CONDITIONS[state]} and ($1::text is null or client_id = $1)
+      and ($2::timestamptz is null or (created_at, proposal_id) < ($2, $3))
+    order by created_at desc, proposal_id desc limit $4`;
+  return { sql, values: [clientId, before?.createdAt ?? null, before?.proposalId ?? null, limit] };
+}
+
+/** As the indexes have them. What is pending is found by the time until which it can be approved. */
+const STATE_CONDITIONS: Readonly<Record<ProposalState, string>> = {
+  pending: "state = 'pending' and expires_at > now()",
+  executed: "state = 'executed'",
+  refused: "state = 'refused'",
+  withdrawn: "state = 'withdrawn'",
+  outdated: "state = 'outdated'",
+  expired: "state = 'pending' and expires_at <= now()",
+};
 
 /** Deletes at most `limit` proposals from before that time. Resolves to how many. */
 export async function deleteOldProposals(database: Database, before: Date, limit: number): Promise<number> {

@@ -743,6 +743,9 @@ create table tiba.operator_proposals (
   constraint operator_proposals_decided_when_not_pending check ((state = 'pending') = (decided_by is null))
 );
 create index operator_proposals_created_at on tiba.operator_proposals (created_at, proposal_id);
+create index operator_proposals_state on tiba.operator_proposals (state, created_at, proposal_id);
+-- Most that stay in this state have expired.
+create index operator_proposals_pending on tiba.operator_proposals (expires_at) where state = 'pending';
 
 -- What is approved is what was proposed: only the decision is ever written, and once.
 create function tiba.refuse_changed_proposal() returns trigger language plpgsql as $$
