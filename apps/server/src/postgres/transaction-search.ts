@@ -83,59 +83,43 @@ export async function searchTransactions(
 ): Promise<SearchPage> {
   const { limit, scannedMax = SCANNED_MAX } = options;
   const windows = key.by === 'amount' ? windowsOf(filter, options.after) : [filter.createdFrom];
-  const [found, windowFrom] = await database.transaction(async (query) => {
+  return database.transaction(async (query) => {
     await query(IN_INDEX_ORDER);
-    return readFirstFull(windows, limit, async (createdFrom) => {
-      const { sql, values } = searchQuery(key, { ...filter, createdFrom }, { ...options, scannedMax });
+    const found: SearchRow[] = [];
+    let { after } = options;
+    for (const createdFrom of windows) {
+      const left = { after, limit: limit - found.length, scannedMax };
+      const { sql, values } = searchQuery(key, { ...filter, createdFrom }, left);
       const { rows } = await query<SearchRow>(sql, values);
-      return {
-        matching: rows.filter(({ matches }) => matches),
-        end: rows.find(({ scanned }) => scanned === scannedMax),
-      };
-    });
+      found.push(...rows.filter(({ matches }) => matches));
+      // More were found, or the last row is the last one that was read, whether it matches or not.
+      const last = found.length > limit ? found[limit - 1] : rows.find(({ scanned }) => scanned === scannedMax);
+      if (last !== undefined) return { transactions: found.slice(0, limit).map(toTransaction), next: positionOf(last) };
+      after = createdFrom === null ? null : startOf(createdFrom);
+    }
+    const isAll = windows.at(-1) === filter.createdFrom;
+    return { transactions: found.map(toTransaction), next: isAll ? null : after };
   });
-  const page = found.matching.slice(0, limit);
-  // More were found, or the last row is the last one that was read, whether it matches or not.
-  const last = found.matching.length > limit ? page.at(-1) : found.end;
-  const next = last === undefined ? nextWindow(filter, windowFrom) : positionOf(last);
-  return { transactions: page.map(toTransaction), next };
 }
 
-interface Found {
-  readonly matching: readonly SearchRow[];
-  /** The last one that may be read, if it was reached. */
-  readonly end: SearchRow | undefined;
-}
+const HOUR_MS = 60 * 60 * 1_000;
+/**
+ * A search for an amount reads the index entries of all transactions in a range of time, so a page has two days. An
+ * amount that many transactions have fills it with those of the last hours.
+ */
+const WINDOWS_MS = [HOUR_MS, 6 * HOUR_MS, 48 * HOUR_MS];
 
-/** The first window with a full page, or the last one; and where it begins. */
-async function readFirstFull(
-  [from = null, ...longer]: readonly (string | null)[],
-  limit: number,
-  read: (from: string | null) => Promise<Found>,
-): Promise<readonly [Found, string | null]> {
-  const found = await read(from);
-  if (longer.length === 0 || found.matching.length > limit || found.end !== undefined) return [found, from];
-  return readFirstFull(longer, limit, read);
-}
-
-/** A search for an amount reads the index entries of all transactions in a range of time, so a page has two days. */
-const WINDOW_MS = 2 * 24 * 60 * 60 * 1_000;
-/** An amount that many transactions have fills a page with the last of them. */
-const FIRST_WINDOW_MS = 60 * 60 * 1_000;
-
-/** Where they begin, the shortest first. */
+/** Where the windows begin, the latest first. Each ends where the one before it begins. */
 function windowsOf({ createdFrom, createdTo }: SearchFilter, after: SearchPosition | null): string[] {
   const end = after?.createdAt ?? createdTo;
   if (createdFrom === null || end === null) throw new Error('a search for an amount has no range of time');
-  const from = [FIRST_WINDOW_MS, WINDOW_MS].map((ms) => Math.max(Date.parse(createdFrom), Date.parse(end) - ms));
-  return [...new Set(from)].map((ms) => new Date(ms).toISOString());
+  const later = WINDOWS_MS.map((ms) => new Date(Date.parse(end) - ms).toISOString());
+  const inRange = later.filter((from) => Date.parse(from) > Date.parse(createdFrom));
+  return inRange.length === later.length ? inRange : [...inRange, createdFrom];
 }
 
-/** The next window ends where this one began. */
-const nextWindow = ({ createdFrom }: SearchFilter, windowFrom: string | null): SearchPosition | null =>
-  windowFrom === createdFrom || windowFrom === null
-    ? null
-    : { createdAt: windowFrom, amount: '0', transactionId: '', clientId: '' };
+/** Before all that was created then. */
+const startOf = (createdAt: string): SearchPosition => ({ createdAt, amount: '0', transactionId: '', clientId: '' });
 
 interface SearchRow extends TransactionRow {
   position: string;
