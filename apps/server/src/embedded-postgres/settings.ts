@@ -18,6 +18,9 @@ export function settingsOf(serverName: string, socketDirectory: string, durable:
     shared_buffers: `${sharedBuffersMb()}MB`,
     // For look-ups of microseconds JIT costs more than it saves.
     jit: 'off',
+    // Transactions in PROCESS and callbacks that wait are rows for seconds. Their space is used again after a vacuum:
+    // their tables grow to what is written between two looks of autovacuum, which are a minute apart by default.
+    autovacuum_naptime: '5s',
     // An embedded server has no replicas, so its write-ahead log need not contain data for them. As safe after a crash.
     wal_level: 'minimal',
     max_wal_senders: 0,

@@ -237,7 +237,11 @@ create table tiba.transactions (
 -- final rows are written once, and what is dead does not depend on how many there are
 -- (docs/decisions/0050-final-transactions-apart.md).
 create table tiba.transactions_in_process partition of tiba.transactions for values in ('PROCESS')
-  with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+  -- Rows stay for seconds, and the space of dead ones is used again after a vacuum (docs/decisions/0062). It does not
+  -- share the limit of cost of the vacuums that run beside it. The file is not cut off: what is free at its end is
+  -- needed at once, and cutting it locks out status checks and feeds.
+  with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0,
+        vacuum_truncate = false);
 create table tiba.transactions_final partition of tiba.transactions for values in ('SUCCESS', 'FAILED');
 -- SNAP's status inquiry may name nothing but the order's X-EXTERNAL-ID. external_id comes first, as above.
 create index transactions_external_id on tiba.transactions (external_id, client_id, created_at)
@@ -449,8 +453,9 @@ create table tiba.callback_outbox (
   constraint callback_outbox_state_known check (state in ('pending', 'exhausted')),
   constraint callback_outbox_ended_unless_pending check ((state = 'pending') = (ended_at is null)),
   constraint callback_outbox_attempts_before_in_range check (attempts_before between 0 and attempts)
-  -- Rows stay for seconds, so that what is dead does not depend on how many there are.
-) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
+  -- Rows stay for seconds: vacuumed as transactions_in_process.
+) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000,
+        autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
 create index callback_outbox_exhausted on tiba.callback_outbox (client_id, endpoint_id, sequence)
   where state = 'exhausted';
 create index callback_outbox_due on tiba.callback_outbox (client_id, endpoint_id, next_attempt_at)
