@@ -133,16 +133,16 @@ create table tiba.bank_status_changes (
 );
 
 create table tiba.callback_attempts (
-  client_id text collate "C" not null,
-  endpoint_id text collate "C" not null,
   sequence bigint not null,
   started_at timestamp with time zone not null,
   duration_ms integer not null,
   attempt integer not null,
+  attempts_begun integer,
   http_status smallint,
+  client_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
   answer text,
   error text,
-  attempts_begun integer,
   constraint callback_attempts_pkey PRIMARY KEY (client_id, endpoint_id, sequence, attempt)
 );
 
@@ -165,14 +165,14 @@ create table tiba.callback_endpoints (
 );
 
 create table tiba.callback_outbox (
-  client_id text collate "C" not null,
-  endpoint_id text collate "C" not null,
   sequence bigint not null,
   next_attempt_at timestamp with time zone default now() not null,
   claimed_until timestamp with time zone,
   ended_at timestamp with time zone,
   attempts integer default 0 not null,
   attempts_before integer default 0 not null,
+  client_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
   state text default 'pending'::text not null,
   constraint callback_outbox_attempts_before_in_range CHECK (((attempts_before >= 0) AND (attempts_before <= attempts))),
   constraint callback_outbox_ended_unless_pending CHECK (((state = 'pending'::text) = (ended_at IS NULL))),
@@ -264,12 +264,12 @@ create table tiba.event_sequences (
 );
 
 create table tiba.events (
-  client_id text collate "C" not null,
   sequence bigint not null,
   occurred_at timestamp with time zone not null,
   version integer not null,
-  subject_id text collate "C" not null,
   kind tiba.event_kind not null,
+  client_id text collate "C" not null,
+  subject_id text collate "C" not null,
   data text,
   constraint events_data_unless_of_a_transaction CHECK (((data IS NOT NULL) OR starts_with((kind)::text, 'disbursement.'::text))),
   constraint events_pkey PRIMARY KEY (client_id, sequence)
@@ -497,6 +497,14 @@ create table tiba.status_messages (
 );
 
 create table tiba.transactions (
+  created_at timestamp with time zone not null,
+  processed_at timestamp with time zone,
+  reversed_at timestamp with time zone,
+  expected_by timestamp with time zone not null,
+  overdue_since timestamp with time zone,
+  inserted_by bigint,
+  advanced_by bigint,
+  version integer default 1 not null,
   client_id text collate "C" not null,
   transaction_id text collate "C" not null,
   reference_id text collate "C" not null,
@@ -517,14 +525,6 @@ create table tiba.transactions (
   service_code text,
   external_id text collate "C",
   bank_reference text collate "C",
-  created_at timestamp with time zone not null,
-  processed_at timestamp with time zone,
-  reversed_at timestamp with time zone,
-  expected_by timestamp with time zone not null,
-  overdue_since timestamp with time zone,
-  inserted_by bigint,
-  advanced_by bigint,
-  version integer default 1 not null,
   constraint transactions_amount_positive CHECK ((amount > (0)::numeric)),
   constraint transactions_failure_reason_only_if_failed CHECK (((status = 'FAILED'::text) = (failure_reason IS NOT NULL))),
   constraint transactions_fee_not_negative CHECK ((fee >= (0)::numeric)),

@@ -169,7 +169,7 @@ suite('changing', () => {
     );
     // More than one statement makes due: copies of the only event.
     await sql(
-      `insert into tiba.events
+      `insert into tiba.events (client_id, sequence, occurred_at, version, subject_id, kind, data)
        select client_id, sequence + n, occurred_at, version + n, subject_id, kind, data
          from tiba.events, generate_series(1, 2500) n where client_id = $1`,
       [clientId],

@@ -267,7 +267,7 @@ suite('a replay of a time range', () => {
     await feedWhileDisabled(endpointId, 1);
     // Copies of the only event, at two times.
     await sql(
-      `insert into tiba.events
+      `insert into tiba.events (client_id, sequence, occurred_at, version, subject_id, kind, data)
        select client_id, sequence + n, occurred_at - case when n % 2 = 0 then interval '1 s' else interval '0' end,
               version + n, subject_id, kind, data
          from tiba.events, generate_series(1, 6000) n where client_id = $1`,

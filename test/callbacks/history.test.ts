@@ -160,15 +160,13 @@ suite('one delivery', () => {
   test('has all its attempts in order', async () => {
     const id = `${endpoints[0]}-3`;
     for (const each of attempts.toReversed()) {
-      await sql(`insert into tiba.callback_attempts values ('alpha', $1, 3, $2, $3, $4, $5, $6, $7)`, [
-        endpoints[0],
-        each.started_at,
-        each.duration_ms,
-        each.attempt,
-        each.http_status,
-        each.answer,
-        each.error,
-      ]);
+      const { started_at: startedAt, duration_ms: durationMs, attempt, http_status: httpStatus, answer, error } = each;
+      await sql(
+        `insert into tiba.callback_attempts
+           (client_id, endpoint_id, sequence, started_at, duration_ms, attempt, http_status, answer, error)
+         values ('alpha', $1, 3, $2, $3, $4, $5, $6, $7)`,
+        [endpoints[0], startedAt, durationMs, attempt, httpStatus, answer, error],
+      );
     }
     const data = dataOf(await call(service, 'GET', `${DELIVERIES}/${id}`));
     assert.deepEqual([data['delivery_id'], data['state']], [id, 'exhausted']);
@@ -178,6 +176,7 @@ suite('one delivery', () => {
   test('shows the latest hundred attempts when replays have added more', async () => {
     await sql(
       `insert into tiba.callback_attempts
+         (client_id, endpoint_id, sequence, started_at, duration_ms, attempt, http_status, answer, error)
        select 'alpha', $1, 2, now(), 1, n, 200, '', null from generate_series(1, 130) n`,
       [endpoints[0]],
     );

@@ -1,7 +1,7 @@
 -- runs with: 0001_initial_schema.sql
 --
--- Every table that belongs to a client leads with client_id, so that a distributed PostgreSQL can keep a client's rows
--- together and no query of the public API crosses clients. Identifiers compare byte by byte (collate "C").
+-- Every table that belongs to a client has client_id in its key, so that a distributed PostgreSQL can keep a client's
+-- rows together and no query of the public API crosses clients. Identifiers compare byte by byte (collate "C").
 
 -- Marks what this database holds, so that a sandbox never fills a production database with demo data and production
 -- never serves from a sandbox.
@@ -186,6 +186,20 @@ create trigger signing_keys_changed after insert or update or delete on tiba.sig
 -- No row references its client or is referenced by a key: each check would cost the feed as much as an index, and
 -- clients are never deleted.
 create table tiba.transactions (
+  -- Columns of a fixed width come first, so that nothing has to be aligned between texts.
+  created_at timestamptz not null,
+  processed_at timestamptz,
+  -- When the bank returned the money after SUCCESS. The status stays SUCCESS.
+  reversed_at timestamptz,
+  -- When the bank is expected to have finished, and since when it is late.
+  expected_by timestamptz not null,
+  overdue_since timestamptz,
+  -- The status updates that created the transaction and that made it final (status_messages), where there is nothing to
+  -- say about them.
+  inserted_by bigint,
+  advanced_by bigint,
+  -- Grows by one with each event of the transaction.
+  version integer not null default 1,
   client_id text collate "C" not null,
   transaction_id text collate "C" not null,
   reference_id text collate "C" not null,
@@ -210,20 +224,6 @@ create table tiba.transactions (
   service_code text,
   external_id text collate "C",
   bank_reference text collate "C",
-  -- From here on, columns of a fixed width, so that nothing has to be aligned between texts.
-  created_at timestamptz not null,
-  processed_at timestamptz,
-  -- When the bank returned the money after SUCCESS. The status stays SUCCESS.
-  reversed_at timestamptz,
-  -- When the bank is expected to have finished, and since when it is late.
-  expected_by timestamptz not null,
-  overdue_since timestamptz,
-  -- The status updates that created the transaction and that made it final (status_messages), where there is nothing to
-  -- say about them.
-  inserted_by bigint,
-  advanced_by bigint,
-  -- Grows by one with each event of the transaction.
-  version integer not null default 1,
   constraint transactions_status_known check (status in ('PROCESS', 'SUCCESS', 'FAILED')),
   constraint transactions_amount_positive check (amount > 0),
   constraint transactions_fee_not_negative check (fee >= 0),
@@ -385,15 +385,16 @@ create type tiba.event_kind as enum (
   'account_validation.ended', 'bank.down', 'bank.up'
 );
 
+-- Columns of a fixed width come first, as in transactions.
 create table tiba.events (
-  client_id text collate "C" not null,
   sequence bigint not null,
   occurred_at timestamptz not null,
   -- The subject's version after the event.
   version integer not null,
+  kind tiba.event_kind not null,
+  client_id text collate "C" not null,
   -- A transaction, an account validation or a bank.
   subject_id text collate "C" not null,
-  kind tiba.event_kind not null,
   -- The subject as the API showed it at that time. null for a transaction that still looks the same.
   data text,
   constraint events_data_unless_of_a_transaction check (data is not null or starts_with(kind::text, 'disbursement.'))
@@ -434,8 +435,6 @@ create index callback_endpoints_disabled_or_failing on tiba.callback_endpoints (
 -- it is inserted together with the event, and the retention of events looks here; and no endpoint, because one is only
 -- ever disabled, and each check would cost a feed as much as an index.
 create table tiba.callback_outbox (
-  client_id text collate "C" not null,
-  endpoint_id text collate "C" not null,
   sequence bigint not null,
   next_attempt_at timestamptz not null default now(),
   -- End of the claim's lease: until then no other process sends it. No index has this column, so that a claim changes
@@ -448,6 +447,8 @@ create table tiba.callback_outbox (
   -- Attempts before the last replay. A replay starts the retry schedule again, so the position in the schedule is
   -- attempts - attempts_before.
   attempts_before integer not null default 0,
+  client_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
   state text not null default 'pending',
   constraint callback_outbox_pkey primary key (client_id, endpoint_id, sequence),
   constraint callback_outbox_state_known check (state in ('pending', 'exhausted')),
@@ -463,19 +464,19 @@ create index callback_outbox_due on tiba.callback_outbox (client_id, endpoint_id
 
 -- Every attempt. A response with 2xx means that the callback was delivered.
 create table tiba.callback_attempts (
-  client_id text collate "C" not null,
-  endpoint_id text collate "C" not null,
   sequence bigint not null,
   started_at timestamptz not null,
   duration_ms integer not null,
   attempt integer not null,
+  -- The number of the last attempt that had begun when this one succeeded, if that is a later one.
+  attempts_begun integer,
   http_status smallint,
+  client_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
   -- The first KiB of the response body.
   answer text,
   -- Why there was no response.
   error text,
-  -- The number of the last attempt that had begun when this one succeeded, if that is a later one.
-  attempts_begun integer,
   constraint callback_attempts_pkey primary key (client_id, endpoint_id, sequence, attempt)
 );
 
