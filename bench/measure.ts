@@ -16,6 +16,8 @@ export interface Target {
   readonly requests: Requests;
   /** Requests to a second server, sent at the same time. Each server gets half of what is in flight. */
   readonly secondRequests?: Requests;
+  /** How many requests are in flight, if not as many as usual. */
+  readonly connections?: number;
   /** Absent for the baseline server. */
   readonly service?: Service;
   /** What else happens while it is measured. */
@@ -105,12 +107,12 @@ async function measure(context: MeasuringContext, target: Target, seconds: numbe
 
 async function runLoads(
   { load, signal }: MeasuringContext,
-  { title, requests, secondRequests, beside }: Target,
+  { title, requests, secondRequests, connections: inFlight = CONNECTIONS, beside }: Target,
   seconds: number,
   run: number,
 ): Promise<LoadResult> {
   const all = secondRequests === undefined ? [requests] : [requests, secondRequests];
-  const connections = CONNECTIONS / all.length;
+  const connections = inFlight / all.length;
   beside?.begin();
   try {
     return together(

@@ -10,6 +10,7 @@ import type { BenchContext } from './bench-context.ts';
 import type { Comparison } from './compare.ts';
 import { type BenchDatabase, makeDatabase } from './database/databases.ts';
 import { CLIENT_ID } from './database/prototypes.ts';
+import { CONNECTIONS } from './load/load.ts';
 import { measureInRounds, type Target } from './measure.ts';
 import type { Options } from './options.ts';
 import { pairedRatio } from './ratios.ts';
@@ -26,9 +27,11 @@ export async function compareProcesses(context: BenchContext, options: Options):
   const secret = await giveSecret(context, database);
   const one = await startTarget(context, database, { processes: 1, secret });
   const another = await startTarget(context, database, { processes: 1, secret });
+  const two = await startTarget(context, database, { processes: 2, secret });
   const targets = {
     one,
-    two: await startTarget(context, database, { processes: 2, secret }),
+    two,
+    twoFull: { ...two, title: `${two.title}, ${CONNECTIONS} in flight each`, connections: 2 * CONNECTIONS },
     apart: {
       ...one,
       title: 'check-status, two services of one process',
@@ -44,6 +47,11 @@ export async function compareProcesses(context: BenchContext, options: Options):
         title: 'two processes and their parent / one process: CPU per request',
         value: pairedRatio(measured.two, measured.one, 'cpuUsPerRequest'),
         budget: { bound: 'at most', value: 1.1 },
+      },
+      {
+        title: `two processes and their parent, ${CONNECTIONS} in flight each / one process: CPU per request`,
+        value: pairedRatio(measured.twoFull, measured.one, 'cpuUsPerRequest'),
+        budget: null,
       },
       {
         title: 'two services of one process / one process: CPU per request',

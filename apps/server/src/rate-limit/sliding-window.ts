@@ -96,9 +96,7 @@ export function createSlidingWindow(clock: MonotonicClock, windowMs = WINDOW_MS)
     restore(key, entries) {
       const now = clock();
       const ring = ringOf(key, now);
-      const isCounted = ([ageMs]: readonly [number, number]): boolean => ageMs < windowMs;
-      const added = entries.filter(isCounted).flatMap(([ageMs, count]) => Array<number>(count).fill(now - ageMs));
-      refill(ring, [...timesOf(ring), ...added]);
+      insert(ring, now, entries.filter(([ageMs]) => ageMs < windowMs).toSorted(oldestFirst));
     },
     *admissions() {
       const now = clock();
@@ -151,14 +149,24 @@ function grow(ring: Ring): void {
   ring.start = 0;
 }
 
-function refill(ring: Ring, times: readonly number[]): void {
-  ring.start = 0;
-  ring.count = 0;
-  for (const time of times.toSorted((one, other) => one - other)) append(ring, time);
+const oldestFirst = ([age]: readonly [number, number], [other]: readonly [number, number]): number => other - age;
+
+/** Moves only what is newer than the first of `entries`, which are the oldest first. */
+function insert(ring: Ring, now: number, entries: readonly (readonly [ageMs: number, count: number])[]): void {
+  const [first] = entries;
+  if (first === undefined) return;
+  /** The newest first. */
+  const newer: number[] = [];
+  for (; ring.count > 0 && newestOf(ring) > now - first[0]; ring.count -= 1) newer.push(newestOf(ring));
+  for (const [ageMs, count] of entries) {
+    const time = now - ageMs;
+    while ((newer.at(-1) ?? time) < time) append(ring, newer.pop() as number);
+    for (let unit = 0; unit < count; unit += 1) append(ring, time);
+  }
+  while (newer.length > 0) append(ring, newer.pop() as number);
 }
 
-const timesOf = ({ times, start, count }: Ring): number[] =>
-  Array.from({ length: count }, (_each, index) => times[(start + index) % times.length] as number);
+const newestOf = ({ times, start, count }: Ring): number => times[(start + count - 1) % times.length] as number;
 
 function agesOf({ times, start, count }: Ring, now: number): [ageMs: number, count: number][] {
   const ages: [ageMs: number, count: number][] = [];

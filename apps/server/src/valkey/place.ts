@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Decision } from '../rate-limit/limiter.ts';
 
 /** A connection to Valkey, or to another place that runs the same scripts (workers/parent-link.ts). */
 export interface ValkeyConnection {
@@ -12,9 +13,27 @@ export interface ValkeyConnection {
    * twice when the server does not know it, and other commands run in between.
    */
   runInOrder(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
+  /** Absent where the place grants none. */
+  readonly leases?: Leases;
   /** Replaces a connection that does not answer. */
   reconnect(): void;
   close(): void;
+}
+
+/**
+ * Requests that this process may admit without asking the place, which counts them against the limit as long as the
+ * process holds them. Of windows of one minute only.
+ */
+export interface Leases {
+  /** `prefix` comes before each key. */
+  open(prefix: string): LeasedWindows;
+}
+
+export interface LeasedWindows {
+  /** Null when the place has to decide. */
+  take(key: string, limit: number, cost: number): Decision | null;
+  /** What the window of a key held when the place last decided on a request. */
+  observe(key: string, limit: number, total: number): void;
 }
 
 export interface Script {

@@ -26,6 +26,7 @@ export function createSharedLimiter(dependencies: SharedLimiterDependencies): Li
   const own = createSlidingWindow(clock, windowMs);
   /** The part of `own` that Valkey has not counted. */
   const uncounted = createSlidingWindow(clock, windowMs);
+  const leased = windowMs === WINDOW_MS ? windows.openLeases(name) : null;
   /** The requests of this turn of the event loop, by key. */
   let open = new Map<string, OpenRequest>();
 
@@ -51,7 +52,10 @@ export function createSharedLimiter(dependencies: SharedLimiterDependencies): Li
       `${name} ${key}`,
       { windowMs, limit, cost },
       {
-        admitted: (count) => own.record(key, count),
+        decided(admitted, total) {
+          if (admitted > 0) own.record(key, admitted);
+          leased?.observe(key, limit, total);
+        },
         takeAlone: (mayBeCounted) => takeAlone(key, limit, cost, mayBeCounted),
         peekAlone: () => peekAlone(key, limit),
       },
@@ -74,8 +78,11 @@ export function createSharedLimiter(dependencies: SharedLimiterDependencies): Li
   return {
     take(key, limit, cost = 1) {
       if (limit === 0) return own.peek(key, 0);
-      if (windows.isPresent()) return requestFor(key, limit, cost).take();
-      return takeAlone(key, limit, cost, false);
+      if (!windows.isPresent()) return takeAlone(key, limit, cost, false);
+      const decision = leased?.take(key, limit, cost) ?? null;
+      if (decision === null) return requestFor(key, limit, cost).take();
+      own.record(key, cost);
+      return decision;
     },
     peek(key, limit) {
       if (limit === 0) return own.peek(key, 0);
@@ -90,7 +97,7 @@ interface OpenRequest extends WindowRequest {
 }
 
 interface OwnDecisions {
-  readonly admitted: (count: number) => void;
+  readonly decided: (admitted: number, total: number) => void;
   readonly takeAlone: (mayBeCounted: boolean) => Decision;
   readonly peekAlone: () => Decision;
 }
@@ -120,7 +127,7 @@ function openRequest(
     },
     peek: () => new Promise(addPeek),
     onDecided(reply) {
-      if (reply.admitted > 0) own.admitted(reply.admitted * cost);
+      own.decided(reply.admitted * cost, reply.total);
       for (const [index, resolve] of takes.entries()) resolve(takeDecision(reply, request, index, windowMs));
       for (const resolve of peeks) resolve(peekDecision(reply, limit));
     },

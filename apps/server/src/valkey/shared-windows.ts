@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { createGroups, type Group, groupOf } from './groups.ts';
 import { inTime } from './in-time.ts';
-import { isRefusal, type Script, type SharedPlace, script, UnknownScript, type ValkeyConnection } from './place.ts';
+import {
+  isRefusal,
+  type LeasedWindows,
+  type Script,
+  type SharedPlace,
+  script,
+  UnknownScript,
+  type ValkeyConnection,
+} from './place.ts';
 import { type Admissions, type Restorer, type RestoreSource, restore, sendPart } from './restore.ts';
 import { DECIDE, FIND_GENERATION } from './scripts.ts';
 
@@ -20,6 +28,8 @@ export interface SharedWindows {
   run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
   /** As `run`. Calls of this process run in the order in which they are made. */
   runInOrder(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
+  /** What this process may admit by itself of the windows of one name. Null where the place grants no leases. */
+  openLeases(name: string): LeasedWindows | null;
   /** Registers what this process has admitted, to be restored when Valkey has lost its data. */
   addSource(source: RestoreSource): void;
   /** Calls `read` every 250 ms while Valkey is present, and when it is back. */
@@ -125,6 +135,7 @@ export function openSharedWindows(options: SharedWindowsOptions): SharedWindows 
     },
     run: (other, keys, args) => runOther(state, state.valkey.run, other, keys, args),
     runInOrder: (other, keys, args) => runOther(state, state.valkey.runInOrder, other, keys, args),
+    openLeases: (name) => state.valkey.leases?.open(`${groupOf(state.groups, name).tag}${name} `) ?? null,
     addSource: (source) => void state.sources.push(source),
     addReader: (read) => void state.readers.push(read),
     close() {

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { WINDOW_MS } from '../rate-limit/limiter.ts';
 import { createSlidingWindow, type SlidingWindow } from '../rate-limit/sliding-window.ts';
 import { APPEND, COUNT_OPEN, DECIDE, FIND_GENERATION, READ_CACHE, RESTORE, WRITE_CACHE } from '../valkey/scripts.ts';
+import { createLeaseStore, type LeaseStore } from './lease-store.ts';
 import { createOpenStore, type OpenStore } from './open-store.ts';
 
 /** What a script of Valkey does, by a short name that workers send to their parent. */
@@ -29,6 +31,8 @@ export const operationOf = (lua: string): LimitOperation | undefined => OPERATIO
  * one or the other in the same way.
  */
 export interface LimitStore {
+  readonly leases: LeaseStore;
+  /** Returns a promise when leases have to be given back before the decision. */
   run(operation: LimitOperation, keys: readonly string[], args: Arguments): unknown;
 }
 
@@ -54,6 +58,7 @@ interface StoreState {
   readonly generation: string;
   /** By their length. */
   readonly windows: Map<number, SlidingWindow>;
+  readonly leases: LeaseStore;
   readonly counters: Map<string, Counter>;
   readonly logs: Map<string, EntryLog>;
   readonly open: OpenStore;
@@ -64,11 +69,15 @@ interface StoreState {
 
 const SWEEP_INTERVAL_MS = 60_000;
 
-/** `clock`: milliseconds on a clock that never jumps. */
-export function createLimitStore(clock: () => number = () => performance.now()): LimitStore {
+/** `clock`: milliseconds on a clock that never jumps. `recallTimeoutMs`: for tests on machines that are busy. */
+export function createLimitStore(clock: () => number = () => performance.now(), recallTimeoutMs?: number): LimitStore {
   const state: StoreState = {
     generation: randomUUID(),
     windows: new Map(),
+    leases: createLeaseStore(() => {
+      state.nowMs = clock();
+      return windowsOf(state, WINDOW_MS);
+    }, recallTimeoutMs),
     counters: new Map(),
     logs: new Map(),
     open: createOpenStore(),
@@ -77,12 +86,13 @@ export function createLimitStore(clock: () => number = () => performance.now()):
     nextSweepMs: clock() + SWEEP_INTERVAL_MS,
   };
   return {
+    leases: state.leases,
     run(operation, keys, args) {
       state.nowMs = clock();
       if (state.nowMs >= state.nextSweepMs) sweep(state);
       switch (operation) {
         case 'decide':
-          return decide(state, keys, args);
+          return decideAfterRecall(state, keys, args, clock);
         case 'find-generation':
           return state.generation;
         case 'restore':
@@ -123,17 +133,46 @@ function windowsOf(state: StoreState, windowMs: number): SlidingWindow {
   return windows;
 }
 
+const requestAt = (args: Arguments, index: number) => {
+  const [windowMs, limit, cost, times] = args.slice(index * 4 - 2, index * 4 + 2) as [number, number, number, number];
+  return { windowMs, limit, cost, times };
+};
+
+/** What workers hold counts as admitted. */
+const unleased = ({ leases }: StoreState, key: string, limit: number): number => Math.max(limit - leases.held(key), 0);
+
+/** Before a request is refused, the workers give back what they may not need. */
+function decideAfterRecall(state: StoreState, keys: readonly string[], args: Arguments, clock: () => number): unknown {
+  const recalled = keys.filter((key, index) => index > 0 && needsLeases(state, key, requestAt(args, index)));
+  if (recalled.length === 0) return decide(state, keys, args);
+  return state.leases.recall(recalled).then(() => {
+    state.nowMs = clock();
+    return decide(state, keys, args);
+  });
+}
+
+function needsLeases(
+  state: StoreState,
+  key: string,
+  { windowMs, limit, cost, times }: ReturnType<typeof requestAt>,
+): boolean {
+  const held = state.leases.held(key);
+  if (held === 0) return false;
+  const { total } = windowsOf(state, windowMs).takeSeveral(key, { limit, cost, times: 0 });
+  return total + cost <= limit && total + held + cost * times > limit;
+}
+
 function decide(state: StoreState, keys: readonly string[], args: Arguments): unknown {
   if (args[0] !== state.generation) return state.generation;
   givenClock(state, args[1]);
   const reply: number[] = [];
   for (let index = 1; index < keys.length; index += 1) {
     const key = keys[index] as string;
-    const [windowMs, limit, cost, times] = args.slice(index * 4 - 2, index * 4 + 2) as [number, number, number, number];
+    const { windowMs, limit, cost, times } = requestAt(args, index);
     if (windowMs < 0) {
       reply.push(...count(state, key, { lifetimeMs: -windowMs, limit, cost, times }), 0, 0);
     } else {
-      const decided = windowsOf(state, windowMs).takeSeveral(key, { limit, cost, times });
+      const decided = windowsOf(state, windowMs).takeSeveral(key, { limit: unleased(state, key, limit), cost, times });
       reply.push(decided.admitted, decided.total, decided.resetMs, decided.refusedResetMs);
     }
   }

@@ -1,4 +1,5 @@
 import type { MetricSnapshot } from '../observability/metric-snapshot.ts';
+import type { LeaseExchange, LeaseGrant } from './leases.ts';
 import type { Arguments, LimitOperation } from './limit-store.ts';
 
 /** What a worker begins with. */
@@ -21,6 +22,8 @@ export type EndOrder = 'stop' | 'retire';
 export type ToParent =
   | readonly ['ready']
   | readonly ['run', number, LimitOperation, readonly string[], Arguments]
+  /** Answered with `leased` if the worker asks for more. */
+  | readonly ['lease', LeaseExchange]
   | readonly ['all-metrics', number]
   | readonly ['metrics', number, readonly MetricSnapshot[]]
   /** The answer to `ping`. */
@@ -31,6 +34,9 @@ export type ToParent =
 export type ToWorker =
   | readonly ['start', WorkerStart]
   | readonly ['ran', number, unknown]
+  | readonly ['leased', LeaseGrant]
+  /** The worker gives back what it may still admit of the window with this key. */
+  | readonly ['recall', string]
   | readonly ['all-metrics', number, string]
   /** The parent could not answer, and has logged why. */
   | readonly ['failed', number]

@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import { once } from 'node:events';
 import type { MetricSnapshot } from '../observability/metric-snapshot.ts';
 import { type ConnectionEvents, UnknownScript, type ValkeyConnection } from '../valkey/place.ts';
+import { createLeases, type WorkerLeases } from './leases.ts';
 import { operationOf } from './limit-store.ts';
 import type { EndOrder, ToParent, ToWorker, WorkerStart } from './messages.ts';
 
@@ -35,6 +36,7 @@ interface LinkState {
   liveProcesses: number;
   snapshot: () => Promise<MetricSnapshot[]>;
   readonly end: PromiseWithResolvers<EndOrder>;
+  readonly leases: WorkerLeases;
 }
 
 const METRICS_TIMEOUT_MS = 3_000;
@@ -52,6 +54,7 @@ export async function connectToParent(): Promise<ParentLink> {
     liveProcesses: start.processes,
     snapshot: async () => [],
     end: Promise.withResolvers(),
+    leases: createLeases((exchange) => send(['lease', exchange])),
   };
   process.on('message', (message) => receive(state, message as ToWorker));
   process.once('disconnect', () => loseParent(state));
@@ -76,6 +79,12 @@ function receive(state: LinkState, message: ToWorker): void {
     case 'all-metrics':
       state.pending.get(message[1])?.resolve(message[2]);
       state.pending.delete(message[1]);
+      break;
+    case 'leased':
+      state.leases.receive(message[1]);
+      break;
+    case 'recall':
+      state.leases.recall(message[1]);
       break;
     case 'failed':
       state.pending.get(message[1])?.reject(new Error('the parent process could not answer: see its log'));
@@ -146,5 +155,5 @@ function openLimits(state: LinkState, { onReady, onLost }: ConnectionEvents): Va
   };
   setImmediate(onReady);
   process.once('disconnect', onLost);
-  return { run, runInOrder: run, reconnect() {}, close() {} };
+  return { run, runInOrder: run, leases: state.leases, reconnect() {}, close: state.leases.close };
 }

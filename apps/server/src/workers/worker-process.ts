@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { LogSink } from '../observability/log.ts';
 import type { MetricSnapshot } from '../observability/metric-snapshot.ts';
+import type { LeaseHolder } from './lease-store.ts';
 import type { LimitStore } from './limit-store.ts';
 import { forwardLines } from './log-lines.ts';
 import type { EndOrder, ToParent, ToWorker, WorkerStart } from './messages.ts';
@@ -42,6 +43,7 @@ interface WorkerState {
   readonly dependencies: WorkerDependencies;
   readonly ready: PromiseWithResolvers<boolean>;
   readonly questions: Map<number, () => void>;
+  readonly leaseHolder: LeaseHolder;
   isReady: boolean;
   isEnding: boolean;
   lastQuestion: number;
@@ -59,6 +61,7 @@ export function startWorker(dependencies: WorkerDependencies): WorkerProcess {
     dependencies,
     ready: Promise.withResolvers(),
     questions: new Map(),
+    leaseHolder: { recall: (key) => send(state, ['recall', key]) },
     isReady: false,
     isEnding: false,
     lastQuestion: 0,
@@ -105,6 +108,7 @@ async function untilGone(state: WorkerState, logRead: Promise<void>): Promise<nu
   const reason = await untilExit(state.worker);
   state.isReady = false;
   state.ready.resolve(false);
+  state.dependencies.limits.leases.onExit(state.leaseHolder);
   for (const settle of state.questions.values()) settle();
   const timeout = Promise.withResolvers<void>();
   const timer = setTimeout(timeout.resolve, LOG_TIMEOUT_MS);
@@ -145,9 +149,16 @@ async function receiveSafely(state: WorkerState, message: ToParent): Promise<voi
 async function receive(state: WorkerState, message: ToParent): Promise<void> {
   const { limits, renderMetrics } = state.dependencies;
   switch (message[0]) {
-    case 'run':
-      send(state, ['ran', message[1], limits.run(message[2], message[3], message[4])]);
+    case 'run': {
+      const reply = limits.run(message[2], message[3], message[4]);
+      send(state, ['ran', message[1], reply instanceof Promise ? await reply : reply]);
       break;
+    }
+    case 'lease': {
+      const grant = limits.leases.exchange(state.leaseHolder, message[1]);
+      if (grant !== null) send(state, ['leased', grant]);
+      break;
+    }
     case 'ready':
       state.isReady = true;
       state.ready.resolve(true);

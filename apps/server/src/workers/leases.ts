@@ -1,0 +1,199 @@
+import type { Decision } from '../rate-limit/limiter.ts';
+import type { LeasedWindows, Leases } from '../valkey/place.ts';
+
+/** What a worker tells its parent about the lease of a window. */
+export interface LeaseExchange {
+  readonly key: string;
+  readonly limit: number;
+  /** How many more requests it asks for; the parent answers unless it is 0. */
+  readonly wanted: number;
+  /** How many of those that it had it gives back. */
+  readonly returned: number;
+  /** Those that it has admitted: how many milliseconds ago and how many, in turn, the oldest first. */
+  readonly used: readonly number[];
+}
+
+/** The parent's answer. */
+export interface LeaseGrant {
+  readonly key: string;
+  readonly granted: number;
+  /** What the window holds now. */
+  readonly total: number;
+  /** The time until the oldest admission leaves the window. */
+  readonly resetMs: number;
+}
+
+/** The leases of a worker. */
+export interface WorkerLeases extends Leases {
+  /** Reports what was admitted and asks for more, as it does every 20 ms while requests come. */
+  exchange(): void;
+  receive(grant: LeaseGrant): void;
+  /** The parent needs what this worker has of a window. */
+  recall(key: string): void;
+  /** Gives everything back. */
+  close(): void;
+}
+
+/**
+ * How often a worker reports what it has admitted, and gives back what it does not need. Within this time a worker does
+ * not know of requests of the others, so it is how old `remaining` may be.
+ */
+const EXCHANGE_INTERVAL_MS = 20;
+/** A window with fewer requests asks the parent about each: it would save too few messages. */
+const TOTAL_MIN = 1_000;
+/** A window that is closer to its limit asks the parent about each: leases would soon be recalled. */
+const LEFT_MIN = 1_024;
+/** A worker that gets fewer requests of a window between two exchanges gives its lease back. */
+const DEMAND_MIN = 4;
+
+/** For tests. */
+export interface LeasesOptions {
+  readonly clock?: () => number;
+  readonly intervalMs?: number;
+}
+
+interface Lease {
+  readonly key: string;
+  readonly limit: number;
+  /** How many requests this worker may still admit. */
+  left: number;
+  /** Those that it has admitted since it last reported. */
+  used: { readonly fromMs: number; toMs: number; count: number }[];
+  /** What the window holds, as far as this worker knows. */
+  total: number;
+  resetAtMs: number;
+  /** What was asked of this worker since the last exchange. */
+  demand: number;
+  isAsking: boolean;
+  readonly forget: () => void;
+}
+
+/**
+ * Lets a worker admit requests of busy windows without a message for each turn of the event loop. The parent counts a
+ * lease against the limit until it is given back or its worker has ended, so the limit stays exact.
+ */
+export function createLeases(
+  send: (exchange: LeaseExchange) => void,
+  { clock = () => performance.now(), intervalMs = EXCHANGE_INTERVAL_MS }: LeasesOptions = {},
+): WorkerLeases {
+  const leases = new Map<string, Lease>();
+  let timer: NodeJS.Timeout | null = null;
+
+  function tell(lease: Lease, wanted: number, returned: number): void {
+    const nowMs = clock();
+    // Rounded down, so that the parent counts none for too short a time.
+    const used = lease.used.flatMap(({ toMs, count }) => [Math.floor(nowMs - toMs), count]);
+    lease.used = [];
+    if (wanted > 0 || returned > 0 || used.length > 0)
+      send({ key: lease.key, limit: lease.limit, wanted, returned, used });
+  }
+
+  function giveBack(lease: Lease): void {
+    leases.delete(lease.key);
+    lease.forget();
+    tell(lease, 0, lease.left);
+  }
+
+  function exchangeOne(lease: Lease): void {
+    if (lease.isAsking) return;
+    const { demand } = lease;
+    lease.demand = 0;
+    if (demand < DEMAND_MIN) {
+      giveBack(lease);
+      return;
+    }
+    // Twice as many, so that a lease seldom ends before the next exchange.
+    const wanted = Math.max(demand * 2 - lease.left, 0);
+    lease.isAsking = wanted > 0;
+    tell(lease, wanted, 0);
+  }
+
+  function exchange(): void {
+    for (const lease of leases.values()) exchangeOne(lease);
+    if (leases.size === 0) stopTimer();
+  }
+
+  function stopTimer(): void {
+    if (timer !== null) clearInterval(timer);
+    timer = null;
+  }
+
+  function open(prefix: string): LeasedWindows {
+    const byKey = new Map<string, Lease>();
+    return {
+      take(key, limit, cost) {
+        const lease = byKey.get(key);
+        if (lease === undefined) return null;
+        lease.demand += cost;
+        if (lease.limit === limit) return takeFrom(lease, cost, clock());
+        giveBack(lease);
+        return null;
+      },
+      observe(key, limit, total) {
+        if (total < TOTAL_MIN || limit - total < LEFT_MIN || byKey.has(key)) return;
+        const lease = emptyLease(prefix + key, limit, () => byKey.delete(key));
+        byKey.set(key, lease);
+        leases.set(lease.key, lease);
+        timer ??= setInterval(exchange, intervalMs).unref();
+      },
+    };
+  }
+
+  return {
+    open,
+    exchange,
+    receive({ key, granted, total, resetMs }) {
+      const lease = leases.get(key);
+      if (lease === undefined) {
+        if (granted > 0) send({ key, limit: 0, wanted: 0, returned: granted, used: [] });
+        return;
+      }
+      lease.isAsking = false;
+      lease.left += granted;
+      lease.total = total + lease.used.reduce((sum, { count }) => sum + count, 0);
+      lease.resetAtMs = clock() + resetMs;
+      // The window is close to its limit.
+      if (granted === 0) giveBack(lease);
+    },
+    recall(key) {
+      const lease = leases.get(key);
+      if (lease !== undefined) giveBack(lease);
+    },
+    close() {
+      for (const lease of leases.values()) giveBack(lease);
+      stopTimer();
+    },
+  };
+}
+
+const emptyLease = (key: string, limit: number, forget: () => void): Lease => ({
+  key,
+  limit,
+  left: 0,
+  used: [],
+  total: 0,
+  resetAtMs: 0,
+  // So that it is not given back at once when the next exchange comes soon.
+  demand: DEMAND_MIN,
+  isAsking: false,
+  forget,
+});
+
+function takeFrom(lease: Lease, cost: number, nowMs: number): Decision | null {
+  if (lease.left < cost) return null;
+  lease.left -= cost;
+  lease.total += cost;
+  const last = lease.used.at(-1);
+  // One entry for each millisecond.
+  if (last === undefined || nowMs - last.fromMs >= 1) lease.used.push({ fromMs: nowMs, toMs: nowMs, count: cost });
+  else {
+    last.toMs = nowMs;
+    last.count += cost;
+  }
+  return {
+    admitted: true,
+    remaining: Math.max(lease.limit - lease.total, 0),
+    // The next oldest is known to the parent only.
+    resetMs: Math.max(lease.resetAtMs - nowMs, 1),
+  };
+}
