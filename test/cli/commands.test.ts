@@ -78,6 +78,7 @@ const ARGUMENTS: Readonly<Record<string, () => readonly string[]>> = {
   'callbacks add': () => [`${receiver.url.replace('127.0.0.1', 'localhost')}/other`],
   'callbacks enable': () => [endpoint],
   'callbacks disable': () => [endpoint],
+  'callbacks rotate-secret': () => [endpoint],
   'callbacks test': () => [endpoint],
   'callbacks deliveries': () => ['--limit', '2'],
   'callbacks delivery': () => [`${endpoint}-1`],

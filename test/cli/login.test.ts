@@ -100,6 +100,9 @@ suite('a login', () => {
     const partial = await createCli({ TIBA_URL: service.url });
     try {
       assert.equal((await other.run(['check', 'BCA', '1234567890'])).code, 0);
+      const { TIBA_URL: url = '', TIBA_CLIENT_ID: id = '' } = rest;
+      const stored = await other.run(['login', '--url', url, '--client-id', id, '--secret-stdin'], secret);
+      assert.match(stored.stderr, /come before this login: unset them, or give each command --profile default/);
       const { code, stderr } = await partial.run(['check', 'BCA', '1234567890']);
       assert.equal(code, 4);
       assert.match(stderr, /TIBA_CLIENT_ID and TIBA_CLIENT_SECRET missing/);

@@ -223,7 +223,7 @@ const RUN_ELSEWHERE: readonly string[] = [
   // test/cli/login.test.ts
   'tiba login --profile test',
   // test/cli/listen.test.ts
-  'export TIBA_SECRET=$(tiba listen --print-secret)',
+  'export TIBA_CALLBACK_SECRET=$(tiba listen --print-secret)',
   // `npm run campaign -- languages`
   'TIBA_CLIENT_SECRET=…',
   'openapi-3.0',

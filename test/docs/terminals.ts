@@ -21,7 +21,7 @@ export interface PastedBlock {
 }
 
 const OWN_TERMINAL =
-  /In a terminal of its own(?:, in the same folder|, with the login of\s\[the start\]\([^)]*\))?:\s*$/;
+  /In\sa\sterminal\sof\sits\sown(?:,\sin\sthe\ssame\sfolder|,\swith\sthe\slogin\sof\s\[the\sstart\]\([^)]*\))?:\s*$/;
 
 /** Every block that a test of this process has pasted. */
 export const pastedBlocks = new Set<string>();

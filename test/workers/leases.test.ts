@@ -18,8 +18,8 @@ interface Parent {
   readonly store: LimitStore;
   /** Milliseconds, on the clock of the parent and its workers. */
   nowMs: number;
-  /** Questions about requests that it was asked. */
-  asked: number;
+  /** How often workers let it decide on requests. */
+  decisions: number;
 }
 
 interface TestWorker {
@@ -33,7 +33,7 @@ interface TestWorker {
 }
 
 function createParent(recallTimeoutMs = timeLimitMs(10_000)): Parent {
-  const time = { nowMs: 1_000_000, asked: 0 };
+  const time = { nowMs: 1_000_000, decisions: 0 };
   return Object.assign(time, { store: createLimitStore(() => time.nowMs, recallTimeoutMs) });
 }
 
@@ -56,7 +56,7 @@ async function createWorker(parent: Parent): Promise<TestWorker> {
   const run = async ({ lua }: { lua: string }, keys: readonly string[], args: readonly (string | number)[]) => {
     const operation = operationOf(lua);
     assert.ok(operation !== undefined);
-    if (operation === 'decide') parent.asked += 1;
+    if (operation === 'decide') parent.decisions += 1;
     await new Promise<void>((resolve) => toParent(resolve));
     const reply = await store.run(operation, keys, args);
     await new Promise<void>((resolve) => toWorker(resolve));
@@ -112,7 +112,7 @@ const held = ({ store }: Parent, key: string): number => store.leases.held(`tiba
 
 const LIMIT = 6_000;
 
-/** Lets workers admit so many requests that they have leases. Resolves with how many they admitted. */
+/** Lets workers admit requests until they have leases. Resolves with how many they admitted. */
 async function useLeases(parent: Parent, workers: readonly TestWorker[], key = 'client'): Promise<number> {
   const admitted = await take(workers, key, LIMIT, 2_000);
   assert.equal(admitted, 2_000);
@@ -124,9 +124,9 @@ test('workers admit most requests of a busy client by themselves, and exactly th
   const parent = createParent();
   const workers = await createWorkers(parent, 3);
   await useLeases(parent, workers);
-  const before = parent.asked;
+  const before = parent.decisions;
   assert.equal(await take(workers, 'client', LIMIT, 1_600), 1_600);
-  assert.ok(parent.asked - before < 20, `${parent.asked - before} questions about 1,600 requests`);
+  assert.ok(parent.decisions - before < 20, `${parent.decisions - before} questions about 1,600 requests`);
   assert.equal(await take(workers, 'client', LIMIT, 4_000), LIMIT - 3_600);
   assert.equal(held(parent, 'client'), 0);
 });

@@ -28,7 +28,7 @@ const STATUS = '/api/v1/check-status/NONE';
 const ROUTE = '/api/v1/check-status/:transaction_id';
 const CONNECTIONS = 16;
 const LIMIT = 120;
-/** So many that processes get leases, and so few that the last ones are decided without (workers/leases.ts). */
+/** Enough for processes to get leases, and few enough for the last ones to be decided without (workers/leases.ts). */
 const LEASED_LIMIT = 2_200;
 
 interface Machine extends ServeProcess {

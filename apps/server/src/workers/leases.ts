@@ -68,6 +68,14 @@ interface Lease {
   readonly forget: () => void;
 }
 
+interface LeasesState {
+  readonly send: (exchange: LeaseExchange) => void;
+  readonly clock: () => number;
+  readonly intervalMs: number;
+  readonly leases: Map<string, Lease>;
+  timer: NodeJS.Timeout | null;
+}
+
 /**
  * Lets a worker admit requests of busy windows without a message for each turn of the event loop. The parent counts a
  * lease against the limit until it is given back or its worker has ended, so the limit stays exact.
@@ -76,94 +84,94 @@ export function createLeases(
   send: (exchange: LeaseExchange) => void,
   { clock = () => performance.now(), intervalMs = EXCHANGE_INTERVAL_MS }: LeasesOptions = {},
 ): WorkerLeases {
-  const leases = new Map<string, Lease>();
-  let timer: NodeJS.Timeout | null = null;
-
-  function tell(lease: Lease, wanted: number, returned: number): void {
-    const nowMs = clock();
-    // Rounded down, so that the parent counts none for too short a time.
-    const used = lease.used.flatMap(({ toMs, count }) => [Math.floor(nowMs - toMs), count]);
-    lease.used = [];
-    if (wanted > 0 || returned > 0 || used.length > 0)
-      send({ key: lease.key, limit: lease.limit, wanted, returned, used });
-  }
-
-  function giveBack(lease: Lease): void {
-    leases.delete(lease.key);
-    lease.forget();
-    tell(lease, 0, lease.left);
-  }
-
-  function exchangeOne(lease: Lease): void {
-    if (lease.isAsking) return;
-    const { demand } = lease;
-    lease.demand = 0;
-    if (demand < DEMAND_MIN) {
-      giveBack(lease);
-      return;
-    }
-    // Twice as many, so that a lease seldom ends before the next exchange.
-    const wanted = Math.max(demand * 2 - lease.left, 0);
-    lease.isAsking = wanted > 0;
-    tell(lease, wanted, 0);
-  }
-
-  function exchange(): void {
-    for (const lease of leases.values()) exchangeOne(lease);
-    if (leases.size === 0) stopTimer();
-  }
-
-  function stopTimer(): void {
-    if (timer !== null) clearInterval(timer);
-    timer = null;
-  }
-
-  function open(prefix: string): LeasedWindows {
-    const byKey = new Map<string, Lease>();
-    return {
-      take(key, limit, cost) {
-        const lease = byKey.get(key);
-        if (lease === undefined) return null;
-        lease.demand += cost;
-        if (lease.limit === limit) return takeFrom(lease, cost, clock());
-        giveBack(lease);
-        return null;
-      },
-      observe(key, limit, total) {
-        if (total < TOTAL_MIN || limit - total < LEFT_MIN || byKey.has(key)) return;
-        const lease = emptyLease(prefix + key, limit, () => byKey.delete(key));
-        byKey.set(key, lease);
-        leases.set(lease.key, lease);
-        timer ??= setInterval(exchange, intervalMs).unref();
-      },
-    };
-  }
-
+  const state: LeasesState = { send, clock, intervalMs, leases: new Map(), timer: null };
   return {
-    open,
-    exchange,
-    receive({ key, granted, total, resetMs }) {
-      const lease = leases.get(key);
-      if (lease === undefined) {
-        if (granted > 0) send({ key, limit: 0, wanted: 0, returned: granted, used: [] });
-        return;
-      }
-      lease.isAsking = false;
-      lease.left += granted;
-      lease.total = total + lease.used.reduce((sum, { count }) => sum + count, 0);
-      lease.resetAtMs = clock() + resetMs;
-      // The window is close to its limit.
-      if (granted === 0) giveBack(lease);
-    },
+    open: (prefix) => openWindows(state, prefix),
+    exchange: () => exchange(state),
+    receive: (grant) => receive(state, grant),
     recall(key) {
-      const lease = leases.get(key);
-      if (lease !== undefined) giveBack(lease);
+      const lease = state.leases.get(key);
+      if (lease !== undefined) giveBack(state, lease);
     },
     close() {
-      for (const lease of leases.values()) giveBack(lease);
-      stopTimer();
+      for (const lease of state.leases.values()) giveBack(state, lease);
+      stopTimer(state);
     },
   };
+}
+
+function openWindows(state: LeasesState, prefix: string): LeasedWindows {
+  const byKey = new Map<string, Lease>();
+  return {
+    take(key, limit, cost) {
+      const lease = byKey.get(key);
+      if (lease === undefined) return null;
+      lease.demand += cost;
+      if (lease.limit === limit) return takeFrom(lease, cost, state.clock());
+      giveBack(state, lease);
+      return null;
+    },
+    observe(key, limit, total) {
+      if (total < TOTAL_MIN || limit - total < LEFT_MIN || byKey.has(key)) return;
+      const lease = emptyLease(prefix + key, limit, () => byKey.delete(key));
+      byKey.set(key, lease);
+      state.leases.set(lease.key, lease);
+      state.timer ??= setInterval(() => exchange(state), state.intervalMs).unref();
+    },
+  };
+}
+
+function exchange(state: LeasesState): void {
+  for (const lease of state.leases.values()) exchangeOne(state, lease);
+  if (state.leases.size === 0) stopTimer(state);
+}
+
+function exchangeOne(state: LeasesState, lease: Lease): void {
+  if (lease.isAsking) return;
+  const { demand } = lease;
+  lease.demand = 0;
+  if (demand < DEMAND_MIN) {
+    giveBack(state, lease);
+    return;
+  }
+  // Twice as many, so that a lease seldom ends before the next exchange.
+  const wanted = Math.max(demand * 2 - lease.left, 0);
+  lease.isAsking = wanted > 0;
+  tell(state, lease, wanted, 0);
+}
+
+function receive(state: LeasesState, { key, granted, total, resetMs }: LeaseGrant): void {
+  const lease = state.leases.get(key);
+  if (lease === undefined) {
+    if (granted > 0) state.send({ key, limit: 0, wanted: 0, returned: granted, used: [] });
+    return;
+  }
+  lease.isAsking = false;
+  lease.left += granted;
+  lease.total = total + lease.used.reduce((sum, { count }) => sum + count, 0);
+  lease.resetAtMs = state.clock() + resetMs;
+  // The window is close to its limit.
+  if (granted === 0) giveBack(state, lease);
+}
+
+function giveBack(state: LeasesState, lease: Lease): void {
+  state.leases.delete(lease.key);
+  lease.forget();
+  tell(state, lease, 0, lease.left);
+}
+
+function tell({ send, clock }: LeasesState, lease: Lease, wanted: number, returned: number): void {
+  const nowMs = clock();
+  // Rounded down, so that the parent counts none for too short a time.
+  const used = lease.used.flatMap(({ toMs, count }) => [Math.floor(nowMs - toMs), count]);
+  lease.used = [];
+  if (wanted > 0 || returned > 0 || used.length > 0)
+    send({ key: lease.key, limit: lease.limit, wanted, returned, used });
+}
+
+function stopTimer(state: LeasesState): void {
+  if (state.timer !== null) clearInterval(state.timer);
+  state.timer = null;
 }
 
 const emptyLease = (key: string, limit: number, forget: () => void): Lease => ({

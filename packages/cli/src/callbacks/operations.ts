@@ -61,9 +61,24 @@ export async function changeEndpoint(
   return EXIT.ok;
 }
 
+export async function rotateSecret({ connect, output, signal }: Session, id: string): Promise<ExitCode> {
+  const { client } = await connect();
+  const rotated = await client.callbackEndpoints.rotateSecret(id, { signal });
+  output.result(rotated, () =>
+    block([
+      ['endpoint', rotated.endpoint_id],
+      ['secret', `${rotated.secret} (store it: it is not shown again)`],
+      ['until', `${localTime(rotated.former_secret_until)} callbacks are signed with the former secret too`],
+    ]),
+  );
+  return EXIT.ok;
+}
+
 /** What to do, by the status of a receiver that refuses. */
 const REFUSED: Readonly<Record<number, string>> = {
-  401: 'The receiver refused the signature: it has another secret, or a parser changed the body.',
+  401:
+    'The receiver refused the signature: it has another secret (`tiba callbacks rotate-secret` makes a new one), or ' +
+    'a parser changed the body.',
 };
 
 export async function testEndpoint({ connect, output, signal }: Session, id: string): Promise<ExitCode> {

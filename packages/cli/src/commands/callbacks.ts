@@ -6,6 +6,7 @@ import {
   listDeliveries,
   listEndpoints,
   replay,
+  rotateSecret,
   showDelivery,
   testEndpoint,
 } from '../callbacks/operations.ts';
@@ -63,6 +64,14 @@ function addEndpointCommands(callbacks: Command, start: Start): void {
         start(command, (session) => changeEndpoint(session, id, disabled)),
       );
   }
+  callbacks
+    .command('rotate-secret')
+    .description('Get a new secret for an endpoint. For 24 hours callbacks are signed with the former one too.')
+    .argument('<endpoint>', 'its ID')
+    .addHelpText('after', examples(['tiba callbacks rotate-secret ep_1', 'Prints the new secret, this once.']))
+    .action((id: string, _options: unknown, command: Command) =>
+      start(command, (session) => rotateSecret(session, id)),
+    );
   callbacks
     .command('test')
     .description('Send one callback of type endpoint.test to an endpoint now. Ends with 3 when it is not accepted.')

@@ -18,7 +18,7 @@ export function addListen(program: Command, start: Start): void {
       'Print each event and, with --forward-to, send it to your receiver, signed like a callback. It remembers where ' +
         'it was: what happens while it is stopped, or while the machine sleeps, comes when it runs again, in order.',
     )
-    .option('--forward-to <url>', 'your receiver, such as http://localhost:3000/tiba')
+    .option('--forward-to <url>', 'your receiver, such as http://localhost:9000/tiba')
     .option('--no-retry', 'send each event once; otherwise until your receiver answers with a 2xx')
     .addOption(
       new Option('--after <sequence>', 'begin after this event').argParser(wholeNumber(0)).conflicts('fromStart'),
@@ -34,8 +34,8 @@ export function addListen(program: Command, start: Start): void {
       'after',
       examples(
         ['tiba listen', 'Prints what happens from now on, or since it was stopped.'],
-        ['tiba listen --forward-to http://localhost:3000/tiba', 'Callbacks on your machine, without a public address.'],
-        ['export TIBA_SECRET=$(tiba listen --print-secret)', 'The secret for your receiver.'],
+        ['tiba listen --forward-to http://localhost:9000/tiba', 'Callbacks on your machine, without a public address.'],
+        ['export TIBA_CALLBACK_SECRET=$(tiba listen --print-secret)', 'The secret for your receiver.'],
       ),
     )
     .action((options: Options, command: Command) =>

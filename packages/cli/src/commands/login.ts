@@ -65,8 +65,12 @@ async function login(session: Session, options: LoginOptions): Promise<ExitCode>
       `Stored in ${profilesFile(environment)}, which only you can read.`,
     ].join('\n'),
   );
+  if (environment.login !== null) output.note(`warning: ${ENVIRONMENT_FIRST} --profile ${name}`);
   return EXIT.ok;
 }
+
+const ENVIRONMENT_FIRST =
+  'TIBA_URL, TIBA_CLIENT_ID and TIBA_CLIENT_SECRET come before this login: unset them, or give each command';
 
 async function askForProfile({ stdin, signal }: Session, options: LoginOptions): Promise<Profile> {
   const { url, clientId, secretStdin, allowPlainHttp } = options;

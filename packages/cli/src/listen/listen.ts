@@ -150,7 +150,7 @@ function checkedTarget(target: string, { output }: Session): string {
   const url = URL.parse(target);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     throw new CommandError('usage', `--forward-to ${plain(target)} is no address`, {
-      advice: 'Give one such as http://localhost:3000/tiba.',
+      advice: 'Give one such as http://localhost:9000/tiba.',
     });
   }
   if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
