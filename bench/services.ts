@@ -23,7 +23,7 @@ export interface ServiceOptions {
   readonly rail?: BenchRail;
   /** Where limits are counted; null, the default, for the process itself. */
   readonly valkeyUrl?: string | null;
-  /** Where traces are sent; null, the default, for none. */
+  /** Where traces of each service in the process are sent; one without traces is the default. */
   readonly traces?: TibaServerSettings['traces'];
   /** Whether old records are removed on command (scale/removal.ts). */
   readonly hasRemoval?: boolean;
@@ -41,7 +41,7 @@ export async function startService(context: BenchContext, options: ServiceOption
     batchMax: options.batchMax ?? null,
     rail: options.rail ?? null,
     valkeyUrl: options.valkeyUrl ?? null,
-    traces: options.traces ?? null,
+    traces: options.traces ?? [null],
     hasRemoval: options.hasRemoval ?? false,
   };
   const { cores, directory } = context;

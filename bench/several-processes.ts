@@ -114,6 +114,7 @@ async function startTarget(
       operatorUrl: served.operatorUrl,
       token: await logIn(served.url, CLIENT_ID, secret),
       controlUrl: null,
+      others: [],
     },
     stop: async () => {},
     logFile,

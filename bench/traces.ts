@@ -11,76 +11,60 @@ import { startService } from './services.ts';
 import { checkStatusTarget } from './targets.ts';
 import { verifyCheckStatus } from './verify.ts';
 
-/** Equal processes differ by more than what is measured: V8 compiles and places the code of each one anew. */
-const EQUAL_PROCESSES = 4;
+/**
+ * V8 compiles and places the code of each process anew, so that equal processes differ by more than what is measured.
+ * So what is compared runs in one process, and not all in the same one.
+ */
+const PROCESSES = 3;
 
 /** Compares check-status without traces, with 1 % of the requests traced, and with all (docs/benchmarks.md). */
 export async function compareTraces(context: BenchContext, options: Options): Promise<Comparison> {
-  const collector = await startCollector(context);
+  const url = await startCollector(context);
   const database = await makeDatabase(context, 'bench_small', options.smallRows);
-  const start = async (name: string, sampled: number | null): Promise<Target> => {
-    const traces = sampled === null ? null : { url: collector, sampled };
-    const service = await startService(context, { name, database, traces });
-    await verifyCheckStatus(context, service, database);
-    return checkStatusTarget(service, database, name);
-  };
-  const targets: Record<string, Target> = { all: await start(KINDS.all, 1) };
-  const numbers = Array.from({ length: options.quick ? 1 : EQUAL_PROCESSES }, (_, index) => index + 1);
+  const targets: Record<string, Target> = {};
+  const numbers = Array.from({ length: options.quick ? 1 : PROCESSES }, (_, index) => index + 1);
   for (const number of numbers) {
-    targets[`off ${number}`] = await start(KINDS.off, null);
-    targets[`some ${number}`] = await start(KINDS.some, 0.01);
+    const name = `process ${number}`;
+    const traces = [null, { url, sampled: 0.01 }, { url, sampled: 1 }] as const;
+    const service = await startService(context, { name, database, traces });
+    for (const [index, kind] of KINDS.entries()) {
+      const address = { ...service.address, ...service.address.others[index - 1] };
+      await verifyCheckStatus(context, { ...service, address }, database);
+      targets[keyOf(kind, number)] = checkStatusTarget({ ...service, address }, database, kind);
+    }
   }
   const measured = await measureInRounds(context, targets, options);
-  const all = measured['all'] ?? [];
-  const off = numbers.map((number) => measured[`off ${number}`] ?? []);
-  const some = numbers.map((number) => measured[`some ${number}`] ?? []);
+  /** Each round of each process. */
+  const [off, some, all] = KINDS.map((kind) => numbers.flatMap((number) => measured[keyOf(kind, number)] ?? []));
+  if (off === undefined || some === undefined || all === undefined) throw new Error('a kind is missing');
   return {
-    rows: [
-      { title: `check-status, ${KINDS.off}`, figures: medians(off.flat()) },
-      { title: `check-status, ${KINDS.some}`, figures: medians(some.flat()) },
-      { title: `check-status, ${KINDS.all}`, figures: medians(all) },
-    ],
+    rows: [off, some, all].map((each, index) => ({ title: `check-status, ${KINDS[index]}`, figures: medians(each) })),
     ratios: ratiosOf({ off, some, all }),
   };
 }
 
-const KINDS = { off: 'no traces', some: '1 % traced', all: 'all traced' };
+const KINDS = ['no traces', '1 % traced', 'all traced'] as const;
+
+const keyOf = (kind: string, number: number): string => `${kind}, process ${number}`;
 
 interface Measured {
-  /** The measurements of each process, by round. */
-  readonly off: readonly (readonly Measurement[])[];
-  readonly some: readonly (readonly Measurement[])[];
+  readonly off: readonly Measurement[];
+  readonly some: readonly Measurement[];
   readonly all: readonly Measurement[];
 }
 
-function ratiosOf({ off, some, all }: Measured): Ratio[] {
-  const offMean = meanOfProcesses(off);
-  const ofEach = off.map((process) => medians(process).cpuUsPerRequest);
-  return [
-    {
-      title: '1 % traced / no traces: CPU per request',
-      value: pairedRatio(meanOfProcesses(some), offMean, 'cpuUsPerRequest'),
-      budget: { bound: 'at most', value: 1.03 },
-    },
-    {
-      title: 'all traced / no traces: CPU per request',
-      value: pairedRatio(all, offMean, 'cpuUsPerRequest'),
-      budget: null,
-    },
-    {
-      title: 'no traces: CPU per request, the most of equal processes / the least',
-      value: Math.max(...ofEach) / Math.min(...ofEach),
-      budget: null,
-    },
-  ];
-}
-
-/** By round. */
-const meanOfProcesses = (processes: readonly (readonly Measurement[])[]): Pick<Measurement, 'cpuUsPerRequest'>[] =>
-  (processes[0] ?? []).map((_, round) => {
-    const sum = processes.reduce((total, process) => total + (process[round]?.cpuUsPerRequest ?? Number.NaN), 0);
-    return { cpuUsPerRequest: sum / processes.length };
-  });
+const ratiosOf = ({ off, some, all }: Measured): Ratio[] => [
+  {
+    title: '1 % traced / no traces: CPU per request',
+    value: pairedRatio(some, off, 'cpuUsPerRequest'),
+    budget: { bound: 'at most', value: 1.03 },
+  },
+  {
+    title: 'all traced / no traces: CPU per request',
+    value: pairedRatio(all, off, 'cpuUsPerRequest'),
+    budget: null,
+  },
+];
 
 /** Forgets the spans at once: it shares a core with PostgreSQL and the load. Resolves with its URL. */
 async function startCollector({ closers }: BenchContext): Promise<string> {

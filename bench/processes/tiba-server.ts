@@ -27,19 +27,31 @@ export interface TibaServerSettings {
   readonly rail: BenchRail | null;
   /** null for limits that are counted in the process. */
   readonly valkeyUrl: string | null;
-  /** The collector, and the share of the requests that are traced. */
-  readonly traces: { readonly url: string; readonly sampled: number } | null;
+  /** Of each service in this process. */
+  readonly traces: readonly [Traces | null, ...(Traces | null)[]];
   /** Whether old records are removed on command. */
   readonly hasRemoval: boolean;
+}
+
+/** The collector, and the share of the requests that are traced. */
+export interface Traces {
+  readonly url: string;
+  readonly sampled: number;
 }
 
 /** A connection to a bank that can be sent to another process: the key as PEM. */
 export type BenchRail = Omit<SnapSettings, 'privateKey' | 'banks' | 'wallets'> & { readonly privateKeyPem: string };
 
-export interface TibaServerAddress {
+export interface ServiceAddress {
   readonly publicUrl: string;
   readonly operatorUrl: string;
   readonly token: string;
+}
+
+/** The address of the first service. */
+export interface TibaServerAddress extends ServiceAddress {
+  /** Of the other services. */
+  readonly others: readonly ServiceAddress[];
   /** Where it takes commands, if any. */
   readonly controlUrl: string | null;
 }
@@ -48,13 +60,34 @@ const TOKEN_SECONDS = 3_600;
 
 await runAsChild<TibaServerAddress>(async (sent) => {
   const input = sent as TibaServerSettings;
+  const [first, ...rest] = input.traces;
+  const service = await startService(input, first);
+  const others: RunningService[] = [];
+  for (const traces of rest) others.push(await startService(input, traces));
+  const control = input.hasRemoval ? await startRemovalControl(service.database) : null;
+  return {
+    address: { ...service.address, others: others.map(({ address }) => address), controlUrl: control?.url ?? null },
+    async close() {
+      await control?.close();
+      for (const each of [service, ...others]) await each.close();
+    },
+  };
+});
+
+interface RunningService {
+  readonly address: ServiceAddress;
+  readonly database: Database;
+  close(): Promise<void>;
+}
+
+async function startService(input: TibaServerSettings, traces: Traces | null): Promise<RunningService> {
   // Only the settings named here: others in the environment would change what is measured.
   const settings = readSettings('sandbox', {
     TIBA_PORT: '0',
     TIBA_OPERATOR_PORT: '0',
     // As much load as the server can take is the purpose.
     TIBA_EVENT_LOOP_DELAY_MS: '0',
-    ...(input.traces === null ? {} : tracingSettings(input.traces)),
+    ...(traces === null ? {} : tracingSettings(traces)),
   });
   const logging = createLog(input.logFile, settings.logLevel);
   const app = await startApp({
@@ -81,16 +114,15 @@ await runAsChild<TibaServerAddress>(async (sent) => {
   const client = app.clients.find(input.clientId);
   if (client === undefined) throw new Error(`the database has no client ${input.clientId}`);
   const token = await app.issue(client, [...client.scopes], TOKEN_SECONDS);
-  const control = input.hasRemoval ? await startRemovalControl(app.database) : null;
   return {
-    address: { publicUrl: app.publicUrl, operatorUrl: app.operatorUrl, token, controlUrl: control?.url ?? null },
+    address: { publicUrl: app.publicUrl, operatorUrl: app.operatorUrl, token },
+    database: app.database,
     async close() {
-      await control?.close();
       await app.close();
       await logging.close();
     },
   };
-});
+}
 
 async function startRemovalControl(database: Database) {
   const removal = createRemoval(database);
@@ -107,7 +139,7 @@ async function startRemovalControl(database: Database) {
   };
 }
 
-function tracingSettings({ url, sampled }: NonNullable<TibaServerSettings['traces']>) {
+function tracingSettings({ url, sampled }: Traces) {
   return {
     OTEL_EXPORTER_OTLP_ENDPOINT: url,
     OTEL_TRACES_SAMPLER: 'traceidratio',
