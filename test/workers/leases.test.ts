@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type Limiter, WINDOW_MS } from '../../apps/server/src/rate-limit/limiter.ts';
+import { createSlidingWindow } from '../../apps/server/src/rate-limit/sliding-window.ts';
 import { createSharedLimiter } from '../../apps/server/src/valkey/shared-limiter.ts';
 import { openSharedWindows } from '../../apps/server/src/valkey/shared-windows.ts';
-import type { LeaseHolder } from '../../apps/server/src/workers/lease-store.ts';
+import { createLeaseStore, type LeaseHolder } from '../../apps/server/src/workers/lease-store.ts';
 import { createLeases, type LeaseExchange, type WorkerLeases } from '../../apps/server/src/workers/leases.ts';
 import { createLimitStore, type LimitStore, operationOf } from '../../apps/server/src/workers/limit-store.ts';
 import { eventually } from '../support/eventually.ts';
@@ -103,6 +104,14 @@ async function take(workers: readonly TestWorker[], key: string, limit: number, 
   return admitted;
 }
 
+/** Takes at each worker, all at once. */
+async function burst(workers: readonly TestWorker[], times: number): Promise<void> {
+  const takes = workers.flatMap(({ limiter }) =>
+    Array.from({ length: times }, async () => limiter.take('client', LIMIT)),
+  );
+  await Promise.all(takes);
+}
+
 /** Messages, their answers, and what these cause take a turn of the event loop each. */
 async function untilDelivered(): Promise<void> {
   for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -137,6 +146,41 @@ test('a lease that is not used is given back before another worker is refused', 
   const admitted = await useLeases(parent, [one, other]);
   // The other one gets no more requests, and does not exchange.
   assert.equal(await take([one], 'client', LIMIT, LIMIT), LIMIT - admitted);
+});
+
+test('a lease is a small part of what is left, however much is left', async () => {
+  const parent = createParent();
+  const [one, other] = (await createWorkers(parent, 2)) as [TestWorker, TestWorker];
+  let admitted = await useLeases(parent, [one, other]);
+  // A burst, after which the other one gets few requests.
+  await burst([one, other], 200);
+  for (const { leases } of [one, other]) leases.exchange();
+  await untilDelivered();
+  admitted += 400;
+  while (admitted < LIMIT) {
+    await burst([other], 4);
+    admitted += 4 + (await take([one, other], 'client', LIMIT, 2)) + (await take([one], 'client', LIMIT, 200));
+    const leased = held(parent, 'client');
+    // The other one has twice as many as it got between two exchanges.
+    assert.ok(leased <= (LIMIT - admitted) / 32 + 10, `${leased} of ${LIMIT - admitted} are leased`);
+  }
+});
+
+test('a lease that was asked for under another limit is given back', () => {
+  const sent: LeaseExchange[] = [];
+  const leases = createLeases((exchange) => sent.push(exchange), { clock: () => 0, intervalMs: 1_000_000 });
+  const windows = leases.open('');
+  windows.observe('client', 100_000, 1_900);
+  leases.exchange();
+  assert.equal(windows.take('client', 3_000, 1), null);
+  windows.observe('client', 3_000, 1_900);
+  leases.receive({ key: 'client', limit: 100_000, granted: 3_000, leaseMax: 3_000, total: 1_900, resetMs: 1 });
+  assert.equal(windows.take('client', 3_000, 1), null);
+  assert.equal(
+    sent.reduce((sum, { returned }) => sum + returned, 0),
+    3_000,
+  );
+  leases.close();
 });
 
 test('the limit of every client among many is exact', async () => {
@@ -188,9 +232,27 @@ test('a worker that hangs keeps others from its lease only until it goes on', as
   const first = await take([one], 'client', LIMIT, LIMIT - before);
   const missing = LIMIT - before - first;
   assert.ok(missing > 0 && missing <= LIMIT / 32, `${missing} were not admitted`);
+  const { admitted, remaining } = await one.limiter.take('client', LIMIT);
+  assert.deepEqual([admitted, remaining], [false, 0]);
+  assert.equal(hung.waiting.length, 1, 'one recall, which nothing waits for again');
   hung.isHung = false;
   for (const deliver of hung.waiting.splice(0)) deliver();
   assert.equal(await take([one], 'client', LIMIT, LIMIT), missing);
+});
+
+test('a parent that was busy reads what was given back meanwhile before it refuses', async () => {
+  const windows = createSlidingWindow(() => performance.now());
+  const store = createLeaseStore(() => windows, 1);
+  const exchange = { key: 'client', limit: 6_000, asks: true, wanted: 0, returned: 0, used: [] };
+  const giveBack = (): void => void store.exchange(holder, { ...exchange, asks: false, returned: 100 });
+  // Like an answer on a socket, it is read after the timers that are due.
+  const holder = { recall: () => void setImmediate(giveBack) };
+  assert.equal(store.exchange(holder, { ...exchange, wanted: 100 })?.granted, 100);
+  const recalled = store.recall(['client']);
+  const busyUntilMs = performance.now() + 20;
+  while (performance.now() < busyUntilMs);
+  await recalled;
+  assert.equal(store.held('client'), 0);
 });
 
 test('in any minute exactly the limit is admitted, whatever comes when and where', async (context) => {

@@ -104,10 +104,10 @@ export async function searchTransactions(
 
 const HOUR_MS = 60 * 60 * 1_000;
 /**
- * A search for an amount reads the index entries of all transactions in a range of time, so a page has two days. An
+ * A search for an amount reads the index entries of all transactions in a range of time, so a page has 36 hours. An
  * amount that many transactions have fills it with those of the last hours.
  */
-const WINDOWS_MS = [HOUR_MS, 6 * HOUR_MS, 48 * HOUR_MS];
+const WINDOWS_MS = [HOUR_MS, 6 * HOUR_MS, 36 * HOUR_MS];
 
 /** Where the windows begin, the latest first. Each ends where the one before it begins. */
 function windowsOf({ createdFrom, createdTo }: SearchFilter, after: SearchPosition | null): string[] {

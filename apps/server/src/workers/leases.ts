@@ -5,7 +5,9 @@ import type { LeasedWindows, Leases } from '../valkey/place.ts';
 export interface LeaseExchange {
   readonly key: string;
   readonly limit: number;
-  /** How many more requests it asks for; the parent answers unless it is 0. */
+  /** Whether the parent answers. */
+  readonly asks: boolean;
+  /** How many more requests it asks for. */
   readonly wanted: number;
   /** How many of those that it had it gives back. */
   readonly returned: number;
@@ -16,7 +18,11 @@ export interface LeaseExchange {
 /** The parent's answer. */
 export interface LeaseGrant {
   readonly key: string;
+  /** That of the question. */
+  readonly limit: number;
   readonly granted: number;
+  /** How many it may have in all: it gives back the others. With 0 it has no lease any more. */
+  readonly leaseMax: number;
   /** What the window holds now. */
   readonly total: number;
   /** The time until the oldest admission leaves the window. */
@@ -135,15 +141,17 @@ function exchangeOne(state: LeasesState, lease: Lease): void {
     return;
   }
   // Twice as many, so that a lease seldom ends before the next exchange.
-  const wanted = Math.max(demand * 2 - lease.left, 0);
-  lease.isAsking = wanted > 0;
-  tell(state, lease, wanted, 0);
+  const missing = demand * 2 - lease.left;
+  const returned = Math.max(-missing, 0);
+  lease.left -= returned;
+  lease.isAsking = true;
+  tell(state, lease, { asks: true, wanted: Math.max(missing, 0), returned });
 }
 
-function receive(state: LeasesState, { key, granted, total, resetMs }: LeaseGrant): void {
+function receive(state: LeasesState, { key, limit, granted, leaseMax, total, resetMs }: LeaseGrant): void {
   const lease = state.leases.get(key);
-  if (lease === undefined) {
-    if (granted > 0) state.send({ key, limit: 0, wanted: 0, returned: granted, used: [] });
+  if (lease === undefined || lease.limit !== limit) {
+    if (granted > 0) state.send({ key, limit, asks: false, wanted: 0, returned: granted, used: [] });
     return;
   }
   lease.isAsking = false;
@@ -151,22 +159,32 @@ function receive(state: LeasesState, { key, granted, total, resetMs }: LeaseGran
   lease.total = total + lease.used.reduce((sum, { count }) => sum + count, 0);
   lease.resetAtMs = state.clock() + resetMs;
   // The window is close to its limit.
-  if (granted === 0) giveBack(state, lease);
+  if (leaseMax === 0) giveBack(state, lease);
+  else if (lease.left > leaseMax) giveBackPart(state, lease, lease.left - leaseMax);
+}
+
+function giveBackPart(state: LeasesState, lease: Lease, returned: number): void {
+  lease.left -= returned;
+  tell(state, lease, { asks: false, wanted: 0, returned });
 }
 
 function giveBack(state: LeasesState, lease: Lease): void {
   state.leases.delete(lease.key);
   lease.forget();
-  tell(state, lease, 0, lease.left);
+  tell(state, lease, { asks: false, wanted: 0, returned: lease.left });
 }
 
-function tell({ send, clock }: LeasesState, lease: Lease, wanted: number, returned: number): void {
+function tell(
+  { send, clock }: LeasesState,
+  lease: Lease,
+  { asks, wanted, returned }: Pick<LeaseExchange, 'asks' | 'wanted' | 'returned'>,
+): void {
   const nowMs = clock();
   // Rounded down, so that the parent counts none for too short a time.
   const used = lease.used.flatMap(({ toMs, count }) => [Math.floor(nowMs - toMs), count]);
   lease.used = [];
-  if (wanted > 0 || returned > 0 || used.length > 0)
-    send({ key: lease.key, limit: lease.limit, wanted, returned, used });
+  if (asks || returned > 0 || used.length > 0)
+    send({ key: lease.key, limit: lease.limit, asks, wanted, returned, used });
 }
 
 function stopTimer(state: LeasesState): void {

@@ -138,9 +138,6 @@ const requestAt = (args: Arguments, index: number) => {
   return { windowMs, limit, cost, times };
 };
 
-/** What workers hold counts as admitted. */
-const unleased = ({ leases }: StoreState, key: string, limit: number): number => Math.max(limit - leases.held(key), 0);
-
 /** Before a request is refused, the workers give back what they may not need. */
 function decideAfterRecall(state: StoreState, keys: readonly string[], args: Arguments, clock: () => number): unknown {
   const recalled = keys.filter((key, index) => index > 0 && needsLeases(state, key, requestAt(args, index)));
@@ -172,11 +169,24 @@ function decide(state: StoreState, keys: readonly string[], args: Arguments): un
     if (windowMs < 0) {
       reply.push(...count(state, key, { lifetimeMs: -windowMs, limit, cost, times }), 0, 0);
     } else {
-      const decided = windowsOf(state, windowMs).takeSeveral(key, { limit: unleased(state, key, limit), cost, times });
-      reply.push(decided.admitted, decided.total, decided.resetMs, decided.refusedResetMs);
+      reply.push(...decideWindow(state, key, { windowMs, limit, cost, times }));
     }
   }
   return reply;
+}
+
+function decideWindow(
+  state: StoreState,
+  key: string,
+  { windowMs, limit, cost, times }: ReturnType<typeof requestAt>,
+): [admitted: number, total: number, resetMs: number, refusedResetMs: number] {
+  // What workers hold counts as admitted.
+  const held = state.leases.held(key);
+  const unleased = Math.max(limit - held, 0);
+  const decided = windowsOf(state, windowMs).takeSeveral(key, { limit: unleased, cost, times });
+  const total = decided.admitted < times ? decided.total + held : decided.total;
+  const needsHeld = cost > unleased && cost <= limit;
+  return [decided.admitted, total, decided.resetMs, needsHeld ? windowMs : decided.refusedResetMs];
 }
 
 interface CounterRequest {

@@ -28,7 +28,7 @@ export const TEXT_LENGTH_MAX = 128;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 /** How far back a search for an amount goes where no time is given. */
-const AMOUNT_DAYS = 2;
+const AMOUNT_MS = 1.5 * DAY_MS;
 
 /** @throws ApiError INVALID_REQUEST */
 export function readSearchFilter(parameters: SearchParameters, banks: BankDirectory): SearchFilter {
@@ -106,7 +106,7 @@ export interface Search {
 /** An amount alone is searched in a range of time: by default the last days. */
 export function amountSearch(value: string, filter: SearchFilter): Search {
   const createdTo = filter.createdTo ?? new Date().toISOString();
-  const createdFrom = filter.createdFrom ?? new Date(Date.parse(createdTo) - AMOUNT_DAYS * DAY_MS).toISOString();
+  const createdFrom = filter.createdFrom ?? new Date(Date.parse(createdTo) - AMOUNT_MS).toISOString();
   return { key: { by: 'amount', value }, filter: { ...filter, amount: null, createdFrom, createdTo } };
 }
 
