@@ -199,6 +199,19 @@ suite('the proof that notifications arrive', () => {
     assert.equal(await proof.prove(), true);
   });
 
+  // Regression: a start that lost all connections to PostgreSQL at this moment ended with code 13.
+  test('keeps the process alive until it has succeeded or failed', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length;
+    const proof = createNotificationProof({ query: async () => [] });
+    const before = timers();
+    const proving = proof.prove();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(timers(), before + 1);
+    proof.handler.onNotification('');
+    assert.equal(await proving, true);
+    assert.equal(timers(), before);
+  });
+
   // Regression: the process refused all requests for ten seconds after a connection that was lost at the wrong moment.
   test('says nothing when the listening connection is replaced meanwhile', async (t) => {
     const { proof } = await startProof(t);

@@ -91,7 +91,18 @@ const fields = fc.record(
   },
   { requiredKeys: ['serviceCode'] },
 );
-const json = fields.map((each) => JSON.stringify(each));
+/** So that inquiries reach each bank, whatever the seed. */
+const recipients = fc.constantFrom(
+  { beneficiaryBankCode: '014', beneficiaryAccountNo: '1234567890' },
+  { beneficiaryBankCode: 'GOPAY', beneficiaryAccountNo: '081234567890' },
+  { beneficiaryBankCode: 'BIFAST', beneficiaryAccountNo: 'budi@example.com' },
+);
+const inquiry = fc
+  .tuple(fields, recipients)
+  .map(([each, recipient]) => Object.assign({}, each, recipient, { partnerReferenceNo: 'one' }));
+const json = fc
+  .oneof({ weight: 4, arbitrary: fields }, { weight: 1, arbitrary: inquiry })
+  .map((each) => JSON.stringify(each));
 const body = fc.oneof(
   { weight: 8, arbitrary: json },
   { weight: 1, arbitrary: fc.tuple(json, fc.nat(200)).map(([text, cut]) => text.slice(0, cut)) },

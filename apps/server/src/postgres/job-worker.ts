@@ -84,9 +84,9 @@ function startWorker({ connection, tasks, log }: JobWorkerDependencies): Running
     failed: failure.promise,
     async stop() {
       for (const event of FAILURE_EVENTS) events.off(event, failure.resolve);
-      await sockets.close(() =>
-        Promise.race([shutDown(worker, pool, log), wait(STOP_TIMEOUT_MS, undefined, { ref: false })]),
-      );
+      const timeout = new AbortController();
+      const late = wait(STOP_TIMEOUT_MS, undefined, { signal: timeout.signal }).catch(() => {});
+      await sockets.close(() => Promise.race([shutDown(worker, pool, log), late])).finally(() => timeout.abort());
     },
   };
 }

@@ -26,7 +26,7 @@ const RETRY_MS = 1_000;
 /** A process that is busy, or a server that is, must not look deaf. */
 const PROOF_TIMEOUT_MS = 5_000;
 
-export function createNotificationProof(database: Database): NotificationProof {
+export function createNotificationProof(database: Pick<Database, 'query'>): NotificationProof {
   const channel = `tiba_proof_${randomBytes(6).toString('hex')}`;
   let waiting = Promise.withResolvers<boolean | null>();
   return {
@@ -42,7 +42,8 @@ export function createNotificationProof(database: Database): NotificationProof {
         throw error;
       }
       const timeout = new AbortController();
-      const late = wait(PROOF_TIMEOUT_MS, false, { signal: timeout.signal, ref: false }).catch(() => false);
+      // It keeps the process alive: while it starts, after all connections were lost, nothing else does.
+      const late = wait(PROOF_TIMEOUT_MS, false, { signal: timeout.signal }).catch(() => false);
       return Promise.race([promise, late]).finally(() => timeout.abort());
     },
   };
