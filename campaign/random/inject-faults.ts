@@ -24,6 +24,8 @@ export interface FaultTargets {
   /** Called when PostgreSQL is disturbed, and when that has ended. */
   readonly onDisturbance: () => void;
   /** Called before Valkey loses its data. */
+  /** Processes may decide on limits without Valkey. */
+  readonly onLimitsAlone: () => void;
   readonly onLimitsLost: () => void;
 }
 
@@ -121,8 +123,9 @@ async function disturbValkey(
   targets: FaultTargets,
   fault: ValkeyFault,
 ): Promise<void> {
-  const { valkey, onLimitsLost } = targets;
+  const { valkey, onLimitsAlone, onLimitsLost } = targets;
   if (valkey === null) return;
+  onLimitsAlone();
   if (fault.kind === 'freeze valkey') valkey.freeze();
   else {
     record.count('kills of Valkey');

@@ -14,8 +14,8 @@ interface Answered {
 
 /**
  * Sends more requests than a client may, one after the other, to one process. A round is shorter than the minute of the
- * limit. Without Valkey each start of a process admits exactly the limit. With it all starts together do, except for
- * what a process decides alone while Valkey is away, which its metrics count (docs/contract.md 8.3).
+ * limit. Without Valkey each start of a process admits exactly the limit. With it all starts together do, until one may
+ * have decided alone (docs/contract.md 8.3).
  */
 export async function probeLimit(context: RoundContext, process: ServiceProcess, together: Answered): Promise<void> {
   const { caller, tokens, record, loadEnds } = context;
@@ -37,7 +37,8 @@ export async function probeLimit(context: RoundContext, process: ServiceProcess,
     if (process.starts() === startBefore) {
       const limits = context.limits();
       if (status === 429) record.count('requests over a limit');
-      if (limits === 'shared') await judgeShared(context, process, status, own, together);
+      if (limits === 'shared') await judgeShared(context, process, status, together);
+      if (limits === 'shared' || limits === 'after an outage') judgeStart(context, process, own);
       else if (limits === 'per process') judgeOwn(context, process, status, own);
     }
     await delay(PAUSE_MS);
@@ -55,20 +56,27 @@ export function judgeOwn(
   if (status === 429 && admitted + unknown < LIMITED_PER_MINUTE) record.wrong('a limit refuses too early', details);
 }
 
+/** A start that decides alone has a share of the limit, so one start never admits more than the limit. */
+export function judgeStart(
+  { record }: Pick<RoundContext, 'record'>,
+  { name }: Pick<ServiceProcess, 'name'>,
+  { admitted }: Answered,
+): void {
+  if (admitted > LIMITED_PER_MINUTE) record.wrong('a shared limit admits more than a share', `${name}: ${admitted}`);
+}
+
 async function judgeShared(
-  { record }: RoundContext,
+  context: RoundContext,
   process: ServiceProcess,
   status: number | null,
-  own: Answered,
-  together: Answered,
+  { admitted }: Answered,
 ): Promise<void> {
-  if (status !== 404 || together.admitted <= LIMITED_PER_MINUTE) return;
+  if (status !== 404 || admitted <= LIMITED_PER_MINUTE) return;
   const start = process.starts();
-  const details = `${process.name}: ${together.admitted} by all, ${own.admitted} by this start`;
-  if (own.admitted > LIMITED_PER_MINUTE) record.wrong('a shared limit admits more than a share', details);
   const alone = await decisionsAlone(process);
-  if (alone === 0 && process.starts() === start && process.isUp())
-    record.wrong('a shared limit admits too many requests', details);
+  // The log of an outage may have been read meanwhile.
+  if (alone !== 0 || process.starts() !== start || !process.isUp() || context.limits() !== 'shared') return;
+  context.record.wrong('a shared limit admits too many requests', `${process.name}: ${admitted} by all`);
 }
 
 /** How often the process has decided without Valkey; null when it does not answer. */

@@ -15,10 +15,11 @@ export interface RoundContext {
   readonly tokens: Tokens;
   readonly known: KnownTransactions;
   /**
-   * Whether each process counts requests, or all together in Valkey. Unknown once Valkey has lost its data: what a
-   * killed process had admitted may be forgotten then.
+   * Whether each process counts requests, or all together in Valkey. "after an outage" once a process may have decided
+   * without it: what it admitted then is forgotten when it is killed. Unknown once Valkey has lost its data: what a
+   * killed process had admitted before may be forgotten, too.
    */
-  readonly limits: () => 'per process' | 'shared' | 'unknown';
+  readonly limits: () => 'per process' | 'shared' | 'after an outage' | 'unknown';
   /** Only accounts that the bank gives a verdict about, so that no check may fail. */
   readonly onlyVerdicts?: boolean;
   /** Aborts when the load ends: after it only what was begun is finished. */

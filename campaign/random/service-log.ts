@@ -11,16 +11,23 @@ export interface LogJudge {
   readonly name: string;
   /** Whether PostgreSQL was disturbed while the service stopped: it then waits some seconds, and says what it lost. */
   readonly mayLoseAuditRecords: () => boolean;
+  /** Called when the service says that it decides on limits without Valkey. */
+  readonly onLimitsAlone: () => void;
 }
 
 const LOST_AUDIT_RECORDS = '"msg":"audit records lost at shutdown"';
+const LIMITS_ALONE = '"msg":"valkey is away';
 
 /**
  * Judges each line of a service's log: it is JSON, it holds no canary, and it is no error, because every fault that the
  * campaign causes is one that the service expects.
  */
-export function judgeLogLine(line: string, { record, canaries, name, mayLoseAuditRecords }: LogJudge): void {
+export function judgeLogLine(
+  line: string,
+  { record, canaries, name, mayLoseAuditRecords, onLimitsAlone }: LogJudge,
+): void {
   record.count('log lines');
+  if (line.includes(LIMITS_ALONE)) onLimitsAlone();
   const canary = canaries.find(line);
   if (canary !== null) record.wrong('a log line holds a number, name or secret', `${name}: ${canary} in ${line}`);
   const level = levelOf(line);

@@ -45,6 +45,8 @@ export interface ServiceOptions {
   readonly settings: Readonly<Record<string, string>>;
   readonly record: CampaignRecord;
   readonly canaries: Canaries;
+  /** Called when it says that it decides on limits without Valkey. */
+  readonly onLimitsAlone: () => void;
   /** The program of the next start: another release. By default this one. */
   readonly main?: () => string;
   /** How many disturbances of PostgreSQL have begun and ended so far, so odd during one: a start meanwhile may fail. */
@@ -146,7 +148,7 @@ function start(options: ServiceOptions): Run {
     disturbancesAtStop: null,
   };
   const mayLoseAuditRecords = (): boolean => isDisturbedSince(run.disturbancesAtStop, disturbances());
-  judgeLog(child.stdout, { name, record, canaries, mayLoseAuditRecords });
+  judgeLog(child.stdout, { name, record, canaries, mayLoseAuditRecords, onLimitsAlone: options.onLimitsAlone });
   return run;
 }
 

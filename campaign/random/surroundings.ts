@@ -65,6 +65,9 @@ export async function openSurroundings(
     record,
     connection,
     limits: () => limits,
+    onLimitsAlone() {
+      if (limits === 'shared') limits = 'after an outage';
+    },
     onLimitsLost: () => void (limits = 'unknown'),
     disturb: () => void (disturbances += 1),
     disturbances: () => disturbances,
@@ -94,12 +97,12 @@ export type Surroundings = Awaited<ReturnType<typeof openSurroundings>>;
 
 /** Starts the service in `count` processes on the same database. */
 export async function startProcesses(
-  surroundings: Pick<Surroundings, 'record' | 'canaries' | 'disturbances' | 'serviceSettings'>,
+  surroundings: Pick<Surroundings, 'record' | 'canaries' | 'disturbances' | 'serviceSettings' | 'onLimitsAlone'>,
   count: number,
   closers: AsyncDisposableStack,
   main?: () => string,
 ): Promise<ServiceProcess[]> {
-  const { record, canaries, disturbances, serviceSettings: settings } = surroundings;
+  const { record, canaries, disturbances, onLimitsAlone, serviceSettings: settings } = surroundings;
   const processes: ServiceProcess[] = [];
   for (let index = 0; index < count; index += 1) {
     const service = startService({
@@ -110,6 +113,7 @@ export async function startProcesses(
       record,
       canaries,
       disturbances,
+      onLimitsAlone,
       ...(main === undefined ? {} : { main }),
     });
     processes.push(service);

@@ -10,7 +10,7 @@ import { readAnswers } from '../../campaign/random/fuzz/raw-exchange.ts';
 import { judgeAnswer } from '../../campaign/random/judge-answer.ts';
 import { judgeStored, type StoredRow } from '../../campaign/random/judge-database.ts';
 import { createKnownTransactions, eventsAfter, stateAfter } from '../../campaign/random/known-transactions.ts';
-import { judgeOwn } from '../../campaign/random/limit-prober.ts';
+import { judgeOwn, judgeStart } from '../../campaign/random/limit-prober.ts';
 import { createRecord } from '../../campaign/random/record.ts';
 import type { RoundContext } from '../../campaign/random/round-context.ts';
 import { judgeLogLine } from '../../campaign/random/service-log.ts';
@@ -107,7 +107,13 @@ suite('a log line', () => {
   canaries.add('a-client-secret');
   let isDisturbed = false;
   const judged = (line: string) => (record: ReturnType<typeof createRecord>) =>
-    judgeLogLine(line, { record, canaries, name: 'service', mayLoseAuditRecords: () => isDisturbed });
+    judgeLogLine(line, {
+      record,
+      canaries,
+      name: 'service',
+      mayLoseAuditRecords: () => isDisturbed,
+      onLimitsAlone() {},
+    });
 
   test('is right without a canary, also with masked numbers and times', () => {
     const line = `{"level":40,"time":"2026-11-21T04:32:31.402Z","at":${Date.now()},"account":"******${number.slice(-4)}"}`;
@@ -190,4 +196,8 @@ test('a limit that admits one request too many, or refuses one too early, is fou
   assert.deepEqual(findingsOf(judged(429, LIMITED_PER_MINUTE - 1, 1)), []);
   assertFinds(/admits too many/, judged(404, LIMITED_PER_MINUTE + 1, 0));
   assertFinds(/refuses too early/, judged(429, LIMITED_PER_MINUTE - 1, 0));
+  const ofStart = (admitted: number) => (record: ReturnType<typeof createRecord>) =>
+    judgeStart({ record }, { name: 'service' }, { admitted, unknown: 0 });
+  assert.deepEqual(findingsOf(ofStart(LIMITED_PER_MINUTE)), []);
+  assertFinds(/more than a share/, ofStart(LIMITED_PER_MINUTE + 1));
 });
