@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdir, readdir } from 'node:fs/promises';
+import net from 'node:net';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import pino from 'pino';
@@ -7,6 +9,9 @@ import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { migrate } from '../../apps/server/src/postgres/migrate.ts';
 import { start, useTestDirectory } from '../embedded-postgres/harness.ts';
 import { type ManageEnd, manage, useDatabaseUrl } from './manage-process.ts';
+
+/** Longer than a request waits for a connection. */
+const BUSY_MS = 1_500;
 
 function assertNoDatabase({ code, stdout, stderr }: ManageEnd, dataDirectory: string): void {
   assert.equal(code, 1);
@@ -47,6 +52,22 @@ describe('manage prints which database it uses', { concurrency: 2 }, () => {
     assert.match(stdout, /^There are no clients yet/);
     assert.match(stderr, /^database: postgresql:\/\/\/test_\w+\?user=tiba&host=\S+\n$/);
     assert.doesNotMatch(stderr, /hunter2/);
+  });
+
+  // Regression: `npm run migrate` on a busy machine gave up after a second, as a request does.
+  it('one that is busy: it waits for seconds', async (t) => {
+    const url = new URL(await useDatabaseUrl(t));
+    const socket = `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? 5432}`;
+    const server = net.createServer((client) => {
+      const forward = (): void => void client.pipe(net.connect(socket)).pipe(client);
+      setTimeout(forward, BUSY_MS);
+    });
+    t.after(() => server.close());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as net.AddressInfo;
+    const environment = { DATABASE_URL: `postgresql://tiba@127.0.0.1:${port}${url.pathname}?sslmode=disable` };
+    const { code, stderr } = await manage(['client', 'list'], { environment });
+    assert.equal(code, 0, stderr);
   });
 
   it('the embedded one, while a service runs on it and after it has stopped, also by default', async (t) => {

@@ -13,6 +13,9 @@ export interface OpenedPostgres {
 
 type Print = (line: string) => void;
 
+/** A person waits, and no request: a server that is busy gets more time than the service gives it. */
+const COMMAND_CONNECTION_TIMEOUT_MS = 10_000;
+
 /**
  * The server at DATABASE_URL, or the embedded one in the data directory. `print` gets the progress of the embedded
  * server; `warn` gets what should not happen.
@@ -35,7 +38,7 @@ export async function openPostgres(settings: Settings, print: Print, warn: Print
 export async function connectToPostgres(settings: Settings, print: Print): Promise<OpenedPostgres> {
   if (settings.databaseUrl !== null) {
     print(`database: ${describeDatabaseUrl(settings.databaseUrl)}`);
-    return openPostgres(settings, () => {});
+    return withCommandTimeout(await openPostgres(settings, () => {}));
   }
   const dataDirectory = path.resolve(settings.dataDirectory, 'postgres');
   if (!(await hasDatabase(dataDirectory))) {
@@ -46,6 +49,11 @@ export async function connectToPostgres(settings: Settings, print: Print): Promi
   }
   print(`database: ${dataDirectory}`);
   const running = await findRunningPostgres(dataDirectory);
-  if (running !== null) return { connection: { connectionString: running }, stop: async () => {} };
-  return openPostgres(settings, () => {});
+  if (running !== null) return withCommandTimeout({ connection: { connectionString: running }, stop: async () => {} });
+  return withCommandTimeout(await openPostgres(settings, () => {}));
 }
+
+const withCommandTimeout = ({ connection, stop }: OpenedPostgres): OpenedPostgres => ({
+  connection: { ...connection, connectionTimeoutMillis: COMMAND_CONNECTION_TIMEOUT_MS },
+  stop,
+});
