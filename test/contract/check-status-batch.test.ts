@@ -27,12 +27,15 @@ const bank: Rail = {
 let service: TestService;
 before(async () => {
   service = await startTestService({ rails: [bank] });
+  // Those in PROCESS are new: an older one becomes overdue, and has another version then.
+  const started = { created_at: new Date().toISOString() };
+  const amount = '9007199254740993.01';
   await feed(
-    statusUpdate({ transaction_id: 'TB0000000001', reference_id: 'in process', amount: '9007199254740993.01' }),
+    statusUpdate({ transaction_id: 'TB0000000001', reference_id: 'in process', amount, ...started }),
     statusUpdate({ transaction_id: 'TB0000000002', reference_id: 'succeeded', status: 'SUCCESS' }),
     statusUpdate({ transaction_id: 'TB0000000003', reference_id: 'failed', status: 'FAILED', failure_reason: 'OTHER' }),
     statusUpdate({ transaction_id: 'TB0000000004', reference_id: 'TB0000000002', status: 'SUCCESS' }),
-    statusUpdate({ transaction_id: 'TB0000000005', reference_id: '"\\/ ,{}é', description: '","data":{}' }),
+    statusUpdate({ transaction_id: 'TB0000000005', reference_id: '"\\/ ,{}é', description: '","data":{}', ...started }),
     statusUpdate({ transaction_id: 'TB0000000006', reference_id: 'batch', status: 'SUCCESS' }),
     statusUpdate({ transaction_id: 'TB0000000007', reference_id: 'of beta', client_id: 'beta' }),
   );

@@ -14,6 +14,8 @@ before(async () => {
   service = await startTestService({ rails: [] });
   rival = new pg.Client(service.database.connection);
   await rival.connect();
+  // PostgreSQL aborts the side that looks for a deadlock first: the feed, also on a busy machine.
+  await rival.query("set deadlock_timeout = '1min'");
 });
 after(async () => {
   await rival?.end();
@@ -139,7 +141,7 @@ suite('a feed that meets a concurrent feed of the same transactions', () => {
     await insert('TT0000000007');
     const feeding = service.feed([firstUpdate('TT0000000006'), firstUpdate('TT0000000007')]);
     await untilFeedIsBlocked();
-    // Now the rival waits too. The feed has waited longer, so PostgreSQL aborts the feed's transaction.
+    // Now the rival waits too, and PostgreSQL aborts the feed's transaction.
     await insert('TT0000000006');
     await rival.query('commit');
     assert.deepEqual(reportOf(await feeding), only({ unchanged: 2 }));
