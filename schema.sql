@@ -615,7 +615,7 @@ CREATE INDEX transactions_bank_reference ON ONLY tiba.transactions USING btree (
 
 CREATE INDEX transactions_created_at ON tiba.transactions_in_process USING btree (client_id, created_at, transaction_id);
 
-CREATE INDEX transactions_created_at_amount ON ONLY tiba.transactions USING btree (created_at, amount);
+CREATE INDEX transactions_created_second ON ONLY tiba.transactions USING btree (date_trunc('second'::text, (created_at AT TIME ZONE 'utc'::text)));
 
 CREATE INDEX transactions_expected_by ON tiba.transactions_in_process USING btree (expected_by) WHERE (overdue_since IS NULL);
 
@@ -623,11 +623,13 @@ CREATE INDEX transactions_external_id ON ONLY tiba.transactions USING btree (ext
 
 CREATE INDEX transactions_final_account_number_client_id_created_at_idx ON tiba.transactions_final USING btree (account_number, client_id, created_at);
 
+CREATE INDEX transactions_final_amount ON tiba.transactions_final USING btree (tiba.quarter_hour(created_at), hash_numeric(amount));
+
 CREATE INDEX transactions_final_bank_reference_idx ON tiba.transactions_final USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
 CREATE INDEX transactions_final_created_at ON tiba.transactions_final USING btree (client_id, "left"(status, 1), created_at, transaction_id);
 
-CREATE INDEX transactions_final_created_at_amount_idx ON tiba.transactions_final USING btree (created_at, amount);
+CREATE INDEX transactions_final_date_trunc_idx ON tiba.transactions_final USING btree (date_trunc('second'::text, (created_at AT TIME ZONE 'utc'::text)));
 
 CREATE INDEX transactions_final_external_id_client_id_created_at_idx ON tiba.transactions_final USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
 
@@ -637,7 +639,7 @@ CREATE INDEX transactions_in_process_account_number_client_id_created_at_idx ON 
 
 CREATE INDEX transactions_in_process_bank_reference_idx ON tiba.transactions_in_process USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
-CREATE INDEX transactions_in_process_created_at_amount_idx ON tiba.transactions_in_process USING btree (created_at, amount);
+CREATE INDEX transactions_in_process_date_trunc_idx ON tiba.transactions_in_process USING btree (date_trunc('second'::text, (created_at AT TIME ZONE 'utc'::text)));
 
 CREATE INDEX transactions_in_process_external_id_client_id_created_at_idx ON tiba.transactions_in_process USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
 
@@ -678,6 +680,12 @@ begin
   return null;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION tiba.quarter_hour(instant timestamp with time zone)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (floor((date_part('epoch'::text, (instant AT TIME ZONE 'utc'::text)) / (900)::double precision)))::integer;
 
 CREATE OR REPLACE FUNCTION tiba.refuse_change()
  RETURNS trigger

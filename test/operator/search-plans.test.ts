@@ -9,6 +9,7 @@ import {
   type SearchFilter,
   type SearchKey,
   searchQuery,
+  settingsOf,
 } from '../../apps/server/src/postgres/transaction-search.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -78,7 +79,7 @@ interface Plan {
 
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
-const ALLOWED = new Set(['Index Scan', 'Index Only Scan', 'Tid Scan']);
+const ALLOWED = new Set(['Index Scan', 'Bitmap Heap Scan', 'Tid Scan']);
 const LIMIT = 20;
 
 const DAY = { createdFrom: '2026-11-03T00:00:00Z', createdTo: '2026-11-04T00:00:00Z' };
@@ -125,7 +126,7 @@ for (const [key, filter, found] of SEARCHES) {
     test(title, async () => {
       const options = { after, limit: LIMIT, scannedMax: SCANNED_MAX };
       const { sql, values } = searchQuery(key, { ...NO_FILTER, ...filter }, options);
-      await client.query('begin; set local enable_bitmapscan = off; set local enable_sort = off');
+      await client.query(`begin; ${settingsOf(key)}`);
       try {
         const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
           `explain (analyze, timing off, format json) ${sql}`,
@@ -162,33 +163,25 @@ const explained = async (sql: string, values: readonly unknown[]): Promise<Plan[
 const indexesOf = (nodes: readonly Plan[]): string[] => nodes.flatMap((node) => node['Index Name'] ?? []);
 
 /** What the index finds, without reading others: for each of these, the scan ends where the page is full. */
-const EXACT: readonly (readonly [SearchKey, Partial<SearchFilter>, readonly string[]])[] = [
-  [
-    { by: 'amount', value: '77' },
-    DAY,
-    ['transactions_in_process', 'transactions_final', 'transactions_final'].map(
-      (table) => `${table}_created_at_amount_idx`,
-    ),
-  ],
-  [{ by: 'time' }, { overdue: true }, ['transactions_overdue_created_at']],
+const EXACT: readonly (readonly [SearchKey, Partial<SearchFilter>, table: string, index: string])[] = [
+  [{ by: 'amount', value: '77' }, DAY, 'transactions_final', 'transactions_final_amount'],
+  [{ by: 'time' }, { overdue: true }, 'transactions_in_process', 'transactions_overdue_created_at'],
 ];
 
-for (const [key, filter, indexes] of EXACT) {
+for (const [key, filter, table, index] of EXACT) {
   test(`${JSON.stringify(key)} ${JSON.stringify(filter)} reads only what it finds`, async () => {
     const options = { after: null, limit: 2, scannedMax: SCANNED_MAX };
     const { sql, values } = searchQuery(key, { ...NO_FILTER, ...filter }, options);
-    await client.query('begin; set local enable_bitmapscan = off; set local enable_sort = off');
+    await client.query(`begin; ${settingsOf(key)}`);
     try {
       const nodes = await explained(sql, values);
-      assert.deepEqual(indexesOf(nodes), indexes);
-      const only = nodes.filter((node) => node['Node Type'] === 'Index Only Scan');
-      assert.equal(only.length, key.by === 'amount' ? 1 : 0);
-      for (const node of nodes.filter((each) => each['Index Name'] !== undefined)) {
+      assert.ok(indexesOf(nodes).includes(index), indexesOf(nodes).join());
+      for (const node of nodes.filter((each) => each['Relation Name'] === table)) {
         assert.equal(node['Rows Removed by Filter'] ?? 0, 0);
-        // A disk reads ahead only forwards. These are the times of all six, without their rows.
-        if (node['Node Type'] === 'Index Only Scan') assert.equal(node['Scan Direction'], 'Forward');
-        // One more tells whether there are more. The sort of those with the same time reads one beyond.
-        else assert.ok((node['Actual Rows'] ?? 0) <= 4, `${node['Index Name']}: ${node['Actual Rows']} rows`);
+        // A scan of an index ends where the page is full: one more tells whether there are more, and the sort of those
+        // with the same time reads one beyond. A bitmap reads all six.
+        const read = node['Actual Rows'] ?? 0;
+        assert.ok(read <= (node['Node Type'] === 'Index Scan' ? 4 : 6), `${node['Node Type']}: ${read} rows`);
       }
     } finally {
       await client.query('rollback');

@@ -194,7 +194,7 @@ test('pages neither repeat nor skip, also where many were created at the same ti
     assert.equal(ids.length, 23, JSON.stringify(parameters));
     assert.equal(new Set(ids).size, 23);
   }
-  // An amount is searched 36 hours at a time.
+  // An amount is searched a week at a time.
   const amounts: unknown[] = [];
   const range = { amount: '1001', created_from: '2025-09-01T00:00:00Z', created_to: '2025-10-05T00:00:00Z' };
   let cursor: string | null = null;

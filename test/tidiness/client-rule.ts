@@ -84,6 +84,7 @@ const EXEMPT: Readonly<Record<string, string>> = {
   'status-inquiry-claims.ts DUE_RAILS_SQL': CLAIM,
   'status-inquiry-claims.ts findDue': CLAIM,
   'status-inquiry-claims.ts postpone': CLAIM,
+  'transaction-search.ts newestSource': OPERATOR,
   'transaction-search.ts sourceOf': OPERATOR,
   'transactions.ts NEWLY_OVERDUE_SQL': CLAIM,
   'transactions.ts listOverdue': OPERATOR,

@@ -23,8 +23,8 @@ const LEAD: Text = {
   id: 'Semua klien, yang terbaru lebih dulu. Tempel kiriman nasabah, atau gabungkan: rekening, nominal, hari.',
 };
 const NOTHING: Text = {
-  en: 'Nothing was found. An amount is searched in the last 36 hours: add a day, such as 21/11. Check each digit.',
-  id: 'Tidak ditemukan. Nominal dicari dalam 36 jam terakhir: tambahkan hari, misalnya 21/11. Periksa setiap angka.',
+  en: 'Nothing was found. An amount is searched in the last 7 days: add a day, such as 21/11. Check each digit.',
+  id: 'Tidak ditemukan. Nominal dicari dalam 7 hari terakhir: tambahkan hari, misalnya 21/11. Periksa setiap angka.',
 };
 const NOTHING_AS_ONE: Text = {
   en: 'Nothing was found: the text was searched as one. Several need this form: 1234567890 150.000 yesterday.',

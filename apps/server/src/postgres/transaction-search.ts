@@ -72,6 +72,12 @@ const SCANNED_MAX = 5_000;
 /** As in transaction-list.ts: entries are read in the order of the index. */
 const IN_INDEX_ORDER = 'set local enable_bitmapscan = off; set local enable_sort = off';
 
+/** A search for an amount probes its index many times, and then reads the rows in the order of the disk. */
+const BY_BITMAP = 'set local enable_indexscan = off; set local enable_seqscan = off';
+
+/** What the planner may choose from for a search. Exported for the test of its plans. */
+export const settingsOf = ({ by }: SearchKey): string => (by === 'amount' ? BY_BITMAP : IN_INDEX_ORDER);
+
 const ORDER = 'order by created_at desc, amount desc, transaction_id desc, client_id desc';
 
 /** One page of the transactions of all clients, the newest first. */
@@ -84,7 +90,7 @@ export async function searchTransactions(
   const { limit, scannedMax = SCANNED_MAX } = options;
   const windows = key.by === 'amount' ? windowsOf(filter, options.after) : [filter.createdFrom];
   return database.transaction(async (query) => {
-    await query(IN_INDEX_ORDER);
+    await query(settingsOf(key));
     const found: SearchRow[] = [];
     let { after } = options;
     for (const createdFrom of windows) {
@@ -104,10 +110,10 @@ export async function searchTransactions(
 
 const HOUR_MS = 60 * 60 * 1_000;
 /**
- * A search for an amount reads the index entries of all transactions in a range of time, so a page has 36 hours. An
- * amount that many transactions have fills it with those of the last hours.
+ * A search for an amount probes its index for each quarter of an hour, so a page has a week. An amount that many
+ * transactions have fills it with those of the last hours.
  */
-const WINDOWS_MS = [HOUR_MS, 6 * HOUR_MS, 36 * HOUR_MS];
+const WINDOWS_MS = [HOUR_MS, 12 * HOUR_MS, 7 * 24 * HOUR_MS];
 
 /** Where the windows begin, the latest first. Each ends where the one before it begins. */
 function windowsOf({ createdFrom, createdTo }: SearchFilter, after: SearchPosition | null): string[] {
@@ -142,11 +148,11 @@ export function searchQuery(
 ): { readonly sql: string; readonly values: readonly unknown[] } {
   const values: unknown[] = [];
   const parameter = (value: unknown): string => `$${values.push(value)}`;
-  const time = [...timeConditions(filter, parameter), ...(after === null ? [] : startConditions(after, parameter))];
+  const range = rangeOf(filter, after, parameter);
   const further = furtherConditions(key, filter, parameter);
   // Without further conditions each row that is read is a result.
   const readMax = parameter(further.length === 0 ? Math.min(limit + 1, scannedMax) : scannedMax);
-  const source = sourceOf(key, filter, { time, readMax, after, parameter });
+  const source = sourceOf(key, filter, { ...range, readMax, parameter });
   const matches = further.length === 0 ? 'true' : `(${further.join(' and ')})`;
   // Exact: a position that was rounded would skip transactions.
   const position = `to_char(t.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
@@ -159,16 +165,30 @@ export function searchQuery(
   return { sql, values };
 }
 
-const timeConditions = ({ createdFrom, createdTo }: SearchFilter, parameter: (value: unknown) => string): string[] => [
-  ...(createdFrom === null ? [] : [`t.created_at >= ${parameter(createdFrom)}::timestamptz`]),
-  ...(createdTo === null ? [] : [`t.created_at < ${parameter(createdTo)}::timestamptz`]),
-];
+interface Range {
+  /** Parameters: the first and the last time that a result may have; null where there is none. */
+  readonly first: string | null;
+  readonly last: string | null;
+  /** Exact conditions. */
+  readonly time: readonly string[];
+}
 
-const startConditions = (after: SearchPosition, parameter: (value: unknown) => string): string[] => [
-  `(t.created_at, t.amount, t.transaction_id, t.client_id)
-     < (${parameter(after.createdAt)}::timestamptz, ${parameter(after.amount)}::numeric,
-        ${parameter(after.transactionId)}, ${parameter(after.clientId)})`,
-];
+function rangeOf(
+  { createdFrom, createdTo }: SearchFilter,
+  after: SearchPosition | null,
+  parameter: (value: unknown) => string,
+): Range {
+  const instant = (value: string | null): string | null => (value === null ? null : `${parameter(value)}::timestamptz`);
+  const [first, end, start] = [instant(createdFrom), instant(createdTo), instant(after?.createdAt ?? null)];
+  const time: string[] = [];
+  if (first !== null) time.push(`t.created_at >= ${first}`);
+  if (end !== null) time.push(`t.created_at < ${end}`);
+  if (after !== null) {
+    const position = [`${parameter(after.amount)}::numeric`, parameter(after.transactionId), parameter(after.clientId)];
+    time.push(`(t.created_at, t.amount, t.transaction_id, t.client_id) < (${start}, ${position.join(', ')})`);
+  }
+  return { first, last: start ?? end, time };
+}
 
 const OWN = 't.client_id = c.client_id collate "C"';
 const OVERDUE = "t.status = 'PROCESS' and t.overdue_since is not null";
@@ -190,12 +210,9 @@ function furtherConditions(key: SearchKey, filter: SearchFilter, parameter: (val
   ];
 }
 
-interface Source {
-  /** Conditions on created_at. */
-  readonly time: readonly string[];
+interface Source extends Range {
   /** How many rows to read at most. */
   readonly readMax: string;
-  readonly after: SearchPosition | null;
   readonly parameter: (value: unknown) => string;
 }
 
@@ -217,40 +234,50 @@ function sourceOf(key: SearchKey, filter: SearchFilter, source: Source): string 
     case 'account_number':
       return scans([list(key.values, 'n (item)'), clients()], ['t.account_number = n.item', OWN]);
     case 'amount':
-      return amountSource(key, filter, source);
+      return amountSource(key, source);
     case 'time':
       // These have an index over all clients, and one by client.
       if (overdue === true) return clientId === null ? scan([OVERDUE]) : scans([clients()], [OWN, OVERDUE]);
       // Those in PROCESS are few among all, and have a table of their own.
-      if (clientId === null) return scan(status === 'PROCESS' ? [isStatus(status)] : []);
+      if (clientId === null) return newestSource(status === 'PROCESS' ? [isStatus(status)] : [], source);
       return (status === null ? STATUSES : [status])
         .map((each) => `(${scans([clients()], [OWN, isStatus(each)])})`)
         .join(' union all ');
   }
 }
 
-/**
- * The newest first is backwards in the index, and a disk reads ahead only forwards: a day that is not in memory takes
- * three times as long backwards. So the times of the final transactions with the amount are read forwards, from the
- * index alone, and their rows by the newest of these times. Transactions in PROCESS are few.
- */
-function amountSource({ value }: { readonly value: string }, filter: SearchFilter, source: Source): string {
-  const { time, readMax, after, parameter } = source;
-  const isWanted = `t.amount = ${parameter(value)}::numeric`;
-  const range = [
-    ...timeConditions(filter, parameter),
-    ...(after === null ? [] : [`t.created_at < ${parameter(after.createdAt)}::timestamptz`]),
-  ];
-  // Further ones may have the time at which the last page ended.
-  const times = `array_append(array(
-    select created_at from (select t.created_at from tiba.transactions_final t
-                             where ${[isWanted, ...range].join(' and ')} offset 0) as forwards
-     order by created_at desc limit ${readMax}), ${parameter(after?.createdAt ?? null)}::timestamptz)`;
-  const scan = (table: string, conditions: readonly string[]): string =>
-    `(select t.* from ${table} t where ${[...conditions, ...time].join(' and ')} ${ORDER} limit ${readMax})`;
+/** The index of times has whole seconds, of which many transactions have the same. */
+const SECOND = "date_trunc('second', t.created_at at time zone 'utc')";
+
+function secondsOf({ first, last }: Range): string[] {
+  const secondOf = (time: string): string => `date_trunc('second', ${time} at time zone 'utc')`;
   return [
-    scan('tiba.transactions_in_process', [isWanted]),
-    scan('tiba.transactions_final', [isWanted, `t.created_at = any (${times})`]),
+    ...(first === null ? [] : [`${SECOND} >= ${secondOf(first)}`]),
+    ...(last === null ? [] : [`${SECOND} <= ${secondOf(last)}`]),
+  ];
+}
+
+/** Of all clients. The transactions of one second are sorted. */
+const newestSource = (conditions: readonly string[], source: Source): string =>
+  `select t.* from tiba.transactions t
+    where ${[...conditions, ...secondsOf(source), ...source.time, 'true'].join(' and ')}
+    order by ${SECOND} desc, ${ORDER.replace('order by ', '')} limit ${source.readMax}`;
+
+/**
+ * Final transactions have an index by quarter of an hour and amount, which is probed for each quarter of the range.
+ * Those in PROCESS are few.
+ */
+function amountSource({ value }: { readonly value: string }, source: Source): string {
+  const { first, last, time, readMax, parameter } = source;
+  const amount = `${parameter(value)}::numeric`;
+  const quarters = `array(select generate_series(tiba.quarter_hour(${first}), tiba.quarter_hour(${last})))`;
+  const scan = (table: string, conditions: readonly string[]): string =>
+    `(select t.* from ${table} t
+       where ${[...conditions, `t.amount = ${amount}`, ...time].join(' and ')} ${ORDER} limit ${readMax})`;
+  const ofAmount = `hash_numeric(t.amount) = hash_numeric(${amount})`;
+  return [
+    scan('tiba.transactions_in_process', secondsOf(source)),
+    scan('tiba.transactions_final', [`tiba.quarter_hour(t.created_at) = any (${quarters})`, ofAmount]),
   ].join(' union all ');
 }
 

@@ -28,7 +28,7 @@ export const TEXT_LENGTH_MAX = 128;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 /** How far back a search for an amount goes where no time is given. */
-const AMOUNT_MS = 1.5 * DAY_MS;
+const AMOUNT_MS = 7 * DAY_MS;
 
 /** @throws ApiError INVALID_REQUEST */
 export function readSearchFilter(parameters: SearchParameters, banks: BankDirectory): SearchFilter {

@@ -59,7 +59,7 @@ export const searchTransactionsSchema = {
   description:
     '`q` takes what a customer sent: a transaction ID, a reference, an account number, an amount or the request ID ' +
     'of an account check. Filters are combined. A page may have fewer transactions than `limit`, even none, while ' +
-    'there are more: continue until `next_cursor` is null. An amount without a time is searched in the last 36 hours.',
+    'there are more: continue until `next_cursor` is null. An amount without a time is searched in the last 7 days.',
   querystring: Type.Object({
     q: parameter('Anything that identifies a transaction.', 'TB2026112100000001'),
     transaction_id: parameter('The transaction ID.', 'TB2026112100000001'),

@@ -43,7 +43,7 @@ function accountNumbersIn(text: string): readonly string[] | null {
 
 /**
  * Ten digits and nothing else are a number of an account or a telephone, and no billions of Rupiah: as an amount they
- * would be looked for among all transactions of 36 hours.
+ * would be looked for among all transactions of a week.
  */
 const ACCOUNT = /^\d{10,}$/;
 
