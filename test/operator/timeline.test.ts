@@ -65,9 +65,9 @@ test('from the check of the account to the callback: everything in order', async
 
   const inProcess = assertSuccess(await read(PATH));
   const { en, id } = inProcess['summary'] as { en: string; id: string };
-  assert.match(en, /was sent to the bank at .* WIB, was accepted by the bank/);
+  assert.match(en, /was sent to the bank on \d+ \w+ \d{4} at .* WIB, was accepted by the bank/);
   assert.ok(en.includes('was asked about at the bank once, last at'), en);
-  assert.match(id, /dikirim ke bank pukul .* sudah diterima oleh bank, sudah 1 kali ditanyakan ke bank, terakhir/);
+  assert.match(id, /dikirim ke bank pada \d+ \w+ \d{4} pukul .* sudah diterima oleh bank, sudah 1 kali ditanyakan/);
 
   assertSuccess(await service.feed(statusUpdate({ ...transfer, status: 'SUCCESS' })));
   await eventually('the callback is delivered', async () => {
@@ -96,7 +96,7 @@ test('from the check of the account to the callback: everything in order', async
     /^Attempt 1 to http:\/\/127\.0\.0\.1:\d+ was answered 200 after \d+ ms$/,
   );
   assert.doesNotMatch(answer.text, /hush|1234567890|BUDI/);
-  assert.match((assertSuccess(await read(PATH))['summary'] as { en: string }).en, /arrived at/);
+  assert.match((assertSuccess(await read(PATH))['summary'] as { en: string }).en, /arrived on \d+ \w+ \d{4} at/);
 });
 
 test('a conflict says what it contradicts, without names and numbers that the core wrote', async () => {

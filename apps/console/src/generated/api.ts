@@ -1139,7 +1139,7 @@ export interface SnapOptions {
   readonly former_secret_until: Timestamp | null;
 }
 
-/** What a support agent can read to a customer. Times are those of Jakarta. */
+/** What a support agent can read or send to a customer. Times are those of Jakarta. */
 export interface SupportSummary {
   /** In English. */
   readonly en: string;

@@ -14,18 +14,18 @@ export interface InquirySummary {
   readonly inReview: boolean;
 }
 
-/** What a support agent can read to a customer about a transaction, at this time. */
-export function supportSummary(transaction: Transaction, inquiry: InquirySummary, nowMs: number): BilingualText {
-  const at = (instant: string): BilingualText => timeText(Date.parse(instant), nowMs);
+/** What a support agent can read to a customer about a transaction, or send: it stays true on another day. */
+export function supportSummary(transaction: Transaction, inquiry: InquirySummary): BilingualText {
   const subject = subjectOf(transaction);
   switch (transaction.status) {
     case 'PROCESS':
-      return sentence(subject, processClauses(transaction, inquiry, at));
+      return sentence(subject, processClauses(transaction, inquiry));
     case 'SUCCESS':
-      return sentence(subject, successClauses(transaction, at));
+      return sentence(subject, successClauses(transaction));
     case 'FAILED': {
       const { happened, remedy } = FAILURE_REASONS[readFailureReason(transaction.failureReason ?? '')];
-      const time = at(transaction.processedAt ?? transaction.createdAt);
+      const failedAt = transaction.processedAt ?? transaction.createdAt;
+      const time = timeTexts([failedAt])(failedAt);
       return {
         en: `${subject.en} failed ${time.en}. ${happened.en}. ${remedy.en}.`,
         id: `${subject.id} gagal ${time.id}. ${happened.id}. ${remedy.id}.`,
@@ -36,9 +36,11 @@ export function supportSummary(transaction: Transaction, inquiry: InquirySummary
 
 type TimeText = (instant: string) => BilingualText;
 
-function processClauses(transaction: Transaction, inquiry: InquirySummary, at: TimeText): BilingualText[] {
+function processClauses(transaction: Transaction, inquiry: InquirySummary): BilingualText[] {
   const { createdAt, rail, expectedBy, overdueSince } = transaction;
-  const [started, expected] = [at(createdAt), at(overdueSince ?? expectedBy)];
+  const endsAt = overdueSince ?? expectedBy;
+  const at = timeTexts([createdAt, inquiry.lastAskedAt, endsAt]);
+  const [started, expected] = [at(createdAt), at(endsAt)];
   return [
     rail === null
       ? { en: `was ordered ${started.en}`, id: `dipesan ${started.id}` }
@@ -79,9 +81,10 @@ function askedClauses({ inquiries, lastAskedAt }: InquirySummary, at: TimeText):
   ];
 }
 
-function successClauses(transaction: Transaction, at: TimeText): BilingualText[] {
-  const { processedAt, createdAt, bankReference, reversedAt } = transaction;
-  const time = at(processedAt ?? createdAt);
+function successClauses({ processedAt, createdAt, bankReference, reversedAt }: Transaction): BilingualText[] {
+  const arrivedAt = processedAt ?? createdAt;
+  const at = timeTexts([arrivedAt, reversedAt]);
+  const time = at(arrivedAt);
   const reference =
     bankReference === null
       ? { en: '', id: '' }
@@ -134,16 +137,22 @@ const MONTHS: readonly BilingualText[] = [
   { en: 'December', id: 'Desember' },
 ];
 
-/** In Jakarta: `at 10:02`, and with the day unless it is today. */
-function timeText(ms: number, nowMs: number): BilingualText {
+/** The times of a sentence: the first names its day and, where they are of several days, each does. */
+function timeTexts(instants: readonly (string | null)[]): TimeText {
+  const given = instants.filter((instant) => instant !== null);
+  const isOneDay = new Set(given.map((instant) => jakartaDayOf(Date.parse(instant)))).size === 1;
+  return (instant) => timeText(Date.parse(instant), !isOneDay || instant === given[0]);
+}
+
+/** In Jakarta: `at 10:02`. */
+function timeText(ms: number, withDay: boolean): BilingualText {
   const [date = '', clock = ''] = new Date(ms + JAKARTA_OFFSET_MS).toISOString().split('T');
   const time = clock.slice(0, 5);
   const [year, month, day] = date.split('-').map(Number);
   const name = MONTHS[(month ?? 1) - 1] ?? { en: '', id: '' };
-  const isToday = jakartaDayOf(ms) === jakartaDayOf(nowMs);
   return {
-    en: isToday ? `at ${time} WIB` : `on ${day} ${name.en} ${year} at ${time} WIB`,
-    id: `${isToday ? '' : `pada ${day} ${name.id} ${year} `}pukul ${time.replace(':', '.')} WIB`,
+    en: withDay ? `on ${day} ${name.en} ${year} at ${time} WIB` : `at ${time} WIB`,
+    id: `${withDay ? `pada ${day} ${name.id} ${year} ` : ''}pukul ${time.replace(':', '.')} WIB`,
   };
 }
 

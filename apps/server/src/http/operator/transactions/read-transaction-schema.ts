@@ -10,19 +10,20 @@ const SupportSummary = Type.Object(
   {
     en: text(
       'In English.',
-      'The transfer of IDR 150,000.00 to Bank Central Asia was sent to the bank at 10:02 WIB, was accepted by the ' +
-        'bank, ' +
-        'was asked about at the bank 4 times, last at 10:31 WIB, and has been overdue since 10:32 WIB.',
+      'The transfer of IDR 150,000.00 to Bank Central Asia was sent to the bank on 21 November 2026 at 10:02 WIB, ' +
+        'was accepted by the bank, was asked about at the bank 4 times, last at 10:31 WIB, and has been overdue ' +
+        'since 10:32 WIB.',
     ),
     id: text(
       'In Indonesian.',
-      'Transfer Rp150.000,00 ke Bank Central Asia dikirim ke bank pukul 10.02 WIB, sudah diterima oleh bank, sudah 4 ' +
-        'kali ditanyakan ke bank, terakhir pukul 10.31 WIB, dan melewati batas waktu sejak pukul 10.32 WIB.',
+      'Transfer Rp150.000,00 ke Bank Central Asia dikirim ke bank pada 21 November 2026 pukul 10.02 WIB, sudah ' +
+        'diterima oleh bank, sudah 4 kali ditanyakan ke bank, terakhir pukul 10.31 WIB, dan melewati batas waktu ' +
+        'sejak pukul 10.32 WIB.',
     ),
   },
   {
     title: 'SupportSummary',
-    description: 'What a support agent can read to a customer. Times are those of Jakarta.',
+    description: 'What a support agent can read or send to a customer. Times are those of Jakarta.',
     additionalProperties: false,
   },
 );

@@ -68,7 +68,7 @@ export async function findRequested(database: Database, request: FastifyRequest)
 }
 
 const summaryJson = (transaction: Transaction, inquiries: InquirySummary): string =>
-  JSON.stringify(supportSummary(transaction, inquiries, Date.now()));
+  JSON.stringify(supportSummary(transaction, inquiries));
 
 const entryJson = ({ at, kind, text, facts }: TimelineEntry): Record<string, unknown> => ({
   at,
