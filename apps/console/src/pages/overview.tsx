@@ -5,6 +5,7 @@ import { useResource } from '../api/resource.ts';
 import { Chart } from '../components/chart.tsx';
 import { Loaded, Page } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
+import { Time } from '../components/values.tsx';
 import { duration, figure, integer } from '../format.ts';
 import type { Backlog, Overview } from '../generated/api.ts';
 import { language, say, type Text } from '../preferences.ts';
@@ -93,7 +94,11 @@ export function OverviewPage() {
     POLL_MS,
   );
   return (
-    <Page title={say(TEXTS.overview)} lead={say(LEAD)}>
+    <Page
+      title={say(TEXTS.overview)}
+      lead={say(LEAD)}
+      aside={read.data === null ? null : <Time at={read.data.overview.at} withDay />}
+    >
       <Loaded resource={read}>
         {({ overview, samples }) => (
           <>
