@@ -109,6 +109,7 @@ const OPERATIONS: readonly (readonly [
   ['viewer', 'GET', 'transactions/TB0000000001/timeline', null, 200],
   ['viewer', 'GET', 'overdue', null, 200],
   ['viewer', 'GET', 'clients', null, 200],
+  ['viewer', 'GET', 'clients/beta', null, 200],
   ['support', 'POST', 'transactions/TB0000000001/unmask', REASON, 200],
   ['support', 'POST', 'transactions/TB0000000001/inquire', REASON, 200],
   ['support', 'POST', 'callback-deliveries/ep_00000000000000000000-1/resend', { ...REASON, client_id: 'alpha' }, 404],

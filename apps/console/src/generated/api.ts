@@ -572,6 +572,10 @@ export interface OperatorClient {
 
 export interface OperatorClientList {
   readonly clients: readonly OperatorClient[];
+  /** Send it as `cursor` for the next page. null: this is the last one. */
+  readonly next_cursor: string | null;
+  /** Whether there is a next page. */
+  readonly has_more: boolean;
 }
 
 export interface OperatorSession {
@@ -1465,7 +1469,10 @@ export interface Operations {
   /** List the clients with their scopes and limits */
   readonly listClients: {
     readonly path: null;
-    readonly query: null;
+    readonly query: {
+      readonly limit?: number | undefined;
+      readonly cursor?: string | undefined;
+    };
     readonly body: null;
     readonly data: OperatorClientList;
   };
@@ -1475,6 +1482,15 @@ export interface Operations {
     readonly query: null;
     readonly body: CreateClientRequest;
     readonly data: CreatedClient;
+  };
+  /** Read a client with its scopes and limits */
+  readonly readClient: {
+    readonly path: {
+      readonly client_id: string;
+    };
+    readonly query: null;
+    readonly body: null;
+    readonly data: OperatorClient;
   };
   /** Change a client's limits or scopes, trust it or disable it */
   readonly changeClient: {
@@ -1806,6 +1822,7 @@ export const OPERATIONS = {
   cancelCallbackReplay: ['POST', '/operator/v1/callback-replays/{replay_id}/cancel'],
   listClients: ['GET', '/operator/v1/clients'],
   createClient: ['POST', '/operator/v1/clients'],
+  readClient: ['GET', '/operator/v1/clients/{client_id}'],
   changeClient: ['PATCH', '/operator/v1/clients/{client_id}'],
   revokeClientTokens: ['POST', '/operator/v1/clients/{client_id}/revoke-tokens'],
   listClientSecrets: ['GET', '/operator/v1/clients/{client_id}/secrets'],

@@ -15,7 +15,6 @@ import { ClientSecrets } from './client-secrets.tsx';
 import { ClientSnap } from './client-snap.tsx';
 import { ClientState, isGiven, LIMIT_NAMES, LIMITS, limitText, SCOPES, SCOPES_TITLE } from './clients.tsx';
 
-const NOT_THERE: Text = { en: 'No client has this ID.', id: 'Tidak ada klien dengan ID ini.' };
 const CHANGE_LIMITS: Text = { en: 'Change limits', id: 'Ubah batas' };
 const LIMITS_TEXT: Text = {
   en: 'They take effect in all processes within a second. An empty field means the default.',
@@ -51,16 +50,11 @@ const ITS_REPLAYS: Text = { en: 'Send callbacks again', id: 'Kirim ulang callbac
 const ITS_RECORDS: Text = { en: 'What was changed', id: 'Yang pernah diubah' };
 
 export function ClientPage({ id }: { readonly id: string }) {
-  const read = useResource('clients', (signal) => call('listClients', {}, signal));
+  const path = { client_id: id };
+  const read = useResource(`client ${id}`, (signal) => call('readClient', { path }, signal));
   return (
     <Page title={id}>
-      <Loaded resource={read}>
-        {({ clients }) => {
-          const client = clients.find((each) => each.client_id === id);
-          if (client === undefined) return <p class="empty">{say(NOT_THERE)}</p>;
-          return <Client client={client} onChanged={read.reload} />;
-        }}
-      </Loaded>
+      <Loaded resource={read}>{(client) => <Client client={client} onChanged={read.reload} />}</Loaded>
     </Page>
   );
 }

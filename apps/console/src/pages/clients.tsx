@@ -1,4 +1,4 @@
-import { call, propose } from '../api/request.ts';
+import { call, given, propose } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
 import { may } from '../api/session.ts';
 import { Action, outcomeOf } from '../components/action.tsx';
@@ -6,12 +6,12 @@ import { Choices } from '../components/choices.tsx';
 import { useEntered } from '../components/entered.ts';
 import { Loaded, Page } from '../components/page.tsx';
 import { showSecret } from '../components/secret.tsx';
-import { type Column, Table } from '../components/table.tsx';
+import { type Column, Pager, Table } from '../components/table.tsx';
 import { Chip } from '../components/values.tsx';
 import { integer } from '../format.ts';
 import type { ClientLimits, OperatorClient, Scope } from '../generated/api.ts';
 import { language, say, type Text } from '../preferences.ts';
-import { address } from '../router.ts';
+import { address, place } from '../router.ts';
 import { TEXTS } from '../texts.ts';
 
 const LEAD: Text = {
@@ -45,8 +45,13 @@ export function ClientState({ client }: { readonly client: OperatorClient }) {
   );
 }
 
+const PAGE_SIZE = 50;
+
 export function ClientsPage() {
-  const read = useResource('clients', (signal) => call('listClients', {}, signal));
+  const cursor = place.value.query.get('cursor');
+  const read = useResource(`clients ${cursor}`, (signal) =>
+    call('listClients', { query: given({ cursor, limit: PAGE_SIZE }) }, signal),
+  );
   const columns: readonly Column<OperatorClient>[] = [
     {
       title: say(TEXTS.client),
@@ -69,14 +74,20 @@ export function ClientsPage() {
     <Page title={say(TEXTS.clients)} lead={say(LEAD)}>
       {may('changeClient') && <NewClient onCreated={read.reload} />}
       <Loaded resource={read}>
-        {({ clients }) => (
-          <Table
-            caption={say(TEXTS.clients)}
-            columns={columns}
-            rows={clients}
-            keyOf={(each) => each.client_id}
-            empty={say(NONE)}
-          />
+        {({ clients, next_cursor: next }) => (
+          <>
+            <Table
+              caption={say(TEXTS.clients)}
+              columns={columns}
+              rows={clients}
+              keyOf={(each) => each.client_id}
+              empty={say(NONE)}
+            />
+            <Pager
+              next={next === null ? null : address(['clients'], { cursor: next })}
+              first={cursor === null ? null : address(['clients'])}
+            />
+          </>
         )}
       </Loaded>
     </Page>

@@ -48,6 +48,8 @@ interface Counted {
   readonly key: string;
 }
 
+/** How many clients are suggested: as many as one page has. The ID of any other one is typed. */
+const SUGGESTED_MAX = 200;
 const MINUTE_MS = 60 * 1_000;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const KEY_BYTES = 16;
@@ -134,7 +136,7 @@ function OrderForm({
   readonly onChange: (changes: Partial<Fields>) => void;
   readonly onSubmit: () => void;
 }) {
-  const clients = useResource('clients', (signal) => call('listClients', {}, signal));
+  const clients = useResource('clients', (signal) => call('listClients', { query: { limit: SUGGESTED_MAX } }, signal));
   const submit = (event: Event): void => {
     event.preventDefault();
     onSubmit();

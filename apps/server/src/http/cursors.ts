@@ -8,6 +8,7 @@ export interface CursorScope {
     | 'account-checks'
     | 'operator-transactions'
     | 'operator-audit'
+    | 'operator-clients'
     | 'operator-deliveries'
     | 'operator-proposals';
   /** Of the client that reads the list. */
@@ -53,10 +54,10 @@ export function createCursors(dataKey: Buffer): Cursors {
         throw invalidRequest({
           en:
             'cursor must be the next_cursor of the previous page, with the same filters: take it from there, or ' +
-            'leave cursor out to start at the newest',
+            'leave cursor out for the first page',
           id:
             'cursor harus berupa next_cursor dari halaman sebelumnya, dengan filter yang sama: ambil dari sana, atau ' +
-            'hilangkan cursor untuk mulai dari yang terbaru',
+            'hilangkan cursor untuk halaman pertama',
         });
       }
       return JSON.parse(text) as string[];

@@ -53,6 +53,18 @@ export async function findAllClients(database: Database): Promise<ClientRecord[]
   return rows.map(clientOf);
 }
 
+/** Clients whose client_id is greater than `after`, in the order of client_id. */
+export async function listClients(
+  database: Database,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<ClientRecord[]> {
+  const rows = await database.query<ClientRow>(`${SELECT} where client_id > $1 order by client_id limit $2`, [
+    after,
+    limit,
+  ]);
+  return rows.map(clientOf);
+}
+
 export async function findClient(database: Database, clientId: string): Promise<ClientRecord | null> {
   const [row] = await database.query<ClientRow>(`${SELECT} where client_id = $1`, [clientId]);
   return row === undefined ? null : clientOf(row);

@@ -32,6 +32,7 @@ import { callbackReplays } from './callbacks/replays.ts';
 import { resendDelivery } from './callbacks/resend-delivery.ts';
 import { operatorClients } from './clients/clients.ts';
 import { clientEndpoints } from './clients/endpoints.ts';
+import { readClients } from './clients/read-clients.ts';
 import { clientSecrets } from './clients/secrets.ts';
 import { clientSnap } from './clients/snap.ts';
 import { type ConsoleSettings, showConsoleSettings } from './console-settings.ts';
@@ -128,6 +129,7 @@ export async function createOperatorServer(given: OperatorServerDependencies): P
   resendDelivery(app, dependencies);
   callbackReplays(app, { ...dependencies, fourEyes });
   const { seal } = people.login;
+  readClients(app, dependencies);
   operatorClients(app, { authorize, database, fourEyes });
   clientSecrets(app, { authorize, database, fourEyes });
   clientEndpoints(app, { authorize, database, fourEyes, seal, validateUrl: given.validateUrl });

@@ -12,18 +12,15 @@ import {
   CLIENT_LIMITS,
   type ClientLimit,
   changeClient,
-  findAllClients,
   setClientLimits,
   setClientScopes,
 } from '../../../postgres/clients.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { findManagedState } from '../../../postgres/managed-state.ts';
 import type { Authorize } from '../../authorize.ts';
-import { sendOperatorSuccess } from '../../envelope.ts';
 import { ApiError } from '../../errors.ts';
 import { invalidRequest } from '../../query-parameters.ts';
 import { requireJson } from '../../request-body.ts';
-import { accessToken, errorResponses, successResponse } from '../../schemas.ts';
 import { fieldsOf, reasonOf } from '../action-request.ts';
 import { actionSchema } from '../action-schemas.ts';
 import type { FourEyes } from '../four-eyes/four-eyes.ts';
@@ -49,21 +46,12 @@ export interface ClientsDependencies {
   readonly fourEyes: Pick<FourEyes, 'guard'>;
 }
 
-/** The clients: listed, created and changed, recorded, by the same functions as `npm run manage -- client`. */
+/** Clients are created and changed, recorded, by the same functions as `npm run manage -- client`. */
 export function operatorClients(app: FastifyInstance, { authorize, database, fourEyes }: ClientsDependencies): void {
   const create = fourEyes.guard(clientCreate);
   const change = fourEyes.guard(clientChange);
   const revoke = fourEyes.guard(tokensRevoke);
   const write = [authorize({ scope: 'operator:write' }), requireJson];
-
-  app.get(
-    '/operator/v1/clients',
-    { onRequest: authorize({ scope: 'operator:read' }), schema: listClientsSchema },
-    async (_request, reply) => {
-      const clients = await findAllClients(database);
-      return sendOperatorSuccess(reply, 'Clients found', JSON.stringify({ clients: clients.map(clientJson) }));
-    },
-  );
 
   app.post('/operator/v1/clients', { onRequest: write, schema: createClientSchema }, async (request, reply) => {
     const { client_id: id, name = id, scopes } = fieldsOf(request, ['client_id', 'name', 'scopes', 'reason']);
@@ -235,22 +223,6 @@ function flagIn(body: JsonObject, name: string): boolean | null {
 const CLIENT_ID_MESSAGE = englishOnly('client_id must have 1 to 64 letters, digits, dots, dashes or underscores');
 
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
-
-const listClientsSchema = {
-  tags: ['Clients'],
-  security: accessToken('operator:read'),
-  operationId: 'listClients',
-  summary: 'List the clients with their scopes and limits',
-  description: 'All of them, in the order of `client_id`.',
-  response: {
-    200: successResponse(
-      Type.Object({ clients: Type.Array(ClientSchema) }, { title: 'OperatorClientList', additionalProperties: false }),
-      englishOnly('Clients found'),
-      'The clients.',
-    ),
-    ...errorResponses([]),
-  },
-};
 
 const common = { tag: 'Clients', scope: 'operator:write', params: { client_id: clientIdSchema } } as const;
 
