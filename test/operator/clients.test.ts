@@ -142,6 +142,9 @@ test('a secret is replaced without a failed login: two are valid, then one', asy
     [only?.['secret_id'], added['secret_id']],
   );
   const third = await propose('POST', 'clients/shop-three/secrets');
+  // Regression: a proposal named secrets by another hash than their list.
+  const { secret, second_secret: secondSecret } = JSON.parse(String(third['before'])) as Fields;
+  assert.deepEqual([secret, secondSecret], [only?.['secret_id'], added['secret_id']]);
   assertError(await decide(third), 'PROPOSAL_CONFLICT', /two secrets already/);
   assert.equal(assertSuccess(await budi.get(`proposals/${String(third['proposal_id'])}`))['state'], 'pending');
 

@@ -5,7 +5,8 @@ export const INSTALLATION_ID = '';
 
 /**
  * What an operator can change, as JSON text to compare and to record: of one client, or of the installation when
- * `clientId` is INSTALLATION_ID. A secret is shown as the beginning of a hash, so that a replaced one differs.
+ * `clientId` is INSTALLATION_ID. A secret is shown as the beginning of a hash, so that a replaced one differs: a secret
+ * of the client by its ID (`secretIdOf`), as the list of its secrets shows it.
  */
 export async function findManagedState(database: Database, clientId: string): Promise<string | null> {
   const rows =
@@ -25,6 +26,8 @@ export async function lockManagedState(inside: Database, clientId: string): Prom
   else await inside.query('select from tiba.clients where client_id = $1 for no key update', [clientId]);
 }
 
+const secretId = (column: string): string => `left(encode(${column}, 'hex'), 8)`;
+
 const fingerprint = (column: string): string => `left(encode(sha256(${column}), 'hex'), 8)`;
 
 const CLIENT = `
@@ -33,8 +36,8 @@ select json_build_object(
          'limits', json_build_object('check_status_per_minute', c.check_status_per_minute,
                                      'check_account_per_minute', c.check_account_per_minute,
                                      'accounts_per_day', c.accounts_per_day),
-         'secret', ${fingerprint('c.secret_hash')},
-         'second_secret', ${fingerprint('c.second_secret_hash')}, 'tokens_valid_from', c.tokens_valid_from,
+         'secret', ${secretId('c.secret_hash')},
+         'second_secret', ${secretId('c.second_secret_hash')}, 'tokens_valid_from', c.tokens_valid_from,
          'snap', case when s.client_id is not null then json_build_object(
            'partner_id', s.partner_id, 'external_ids', s.external_ids, 'body_hash', s.body_hash,
            'clock_skew_seconds', s.clock_skew_seconds, 'secret', ${fingerprint('s.secret_sealed')},
