@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dayAndTime, duration, linkFrom, money, time, utc, withLocalTimes } from '../../apps/console/src/format.ts';
+import { readProposalFields } from '../../apps/console/src/proposal-fields.ts';
 import { type Counts, quantile, ratesBetween, together } from '../../apps/console/src/rates.ts';
 import { plainAmount, readSearch, type SearchQuery } from '../../apps/console/src/search-text.ts';
 
@@ -63,6 +64,55 @@ test('times are in the zone of the reader, short where they are near', () => {
     [250, 31_000, 7_500_000, 90_000_000].map((ms) => duration(ms, 'en')),
     ['250 ms', '31 s', '2 h 5 min', '1 d 1 h'],
   );
+});
+
+test('a proposal is read as fields: what each is now, where that is known, and what it becomes', () => {
+  const limits = { check_status_per_minute: 60, accounts_per_day: 777 };
+  const state = { name: 'Beta', scopes: ['status:read', 'events:read'], trusted: false, limits, snap: null };
+  const change = {
+    client_id: 'beta',
+    limits: { 'accounts-per-day': null },
+    scopes: ['status:read'],
+    trusted: true,
+    disabled: null,
+  };
+  assert.deepEqual(readProposalFields(JSON.stringify({ action: 'client change', change }), JSON.stringify(state)), {
+    changed: [
+      { name: 'limits.accounts_per_day', before: 777, after: null },
+      { name: 'scopes', before: 'status:read events:read', after: 'status:read' },
+      { name: 'trusted', before: false, after: true },
+    ],
+    others: [
+      { name: 'name', value: 'Beta' },
+      { name: 'limits.check_status_per_minute', value: 60 },
+      { name: 'snap', value: null },
+    ],
+  });
+  const url = { origin: 'https://new.example.com', sha256: 'b1', sealed: 'c2VhbGVk' };
+  const endpoint = { origin: 'https://old.example.com', url_sha256: 'a0' };
+  assert.deepEqual(readProposalFields(JSON.stringify({ change: { url } }), JSON.stringify(endpoint))?.changed, [
+    { name: 'origin', before: 'https://old.example.com', after: 'https://new.example.com' },
+    { name: 'url_sha256', before: 'a0', after: 'b1' },
+  ]);
+  const options = { partnerId: 'SHOP', clockSkewSeconds: 60 };
+  const snap = { partner_id: 'BETA', clock_skew_seconds: 300 };
+  assert.deepEqual(readProposalFields(JSON.stringify({ change: { options } }), JSON.stringify({ snap }))?.changed, [
+    { name: 'snap.partner_id', before: 'BETA', after: 'SHOP' },
+    { name: 'snap.clock_skew_seconds', before: 300, after: 60 },
+  ]);
+  const endpoints = { endpoints: [{ endpoint_id: 'ep_1', sha256: 'c2' }] };
+  assert.deepEqual(readProposalFields('{"change":{"client_id":"beta"}}', JSON.stringify(endpoints)), {
+    changed: [],
+    others: [
+      { name: 'endpoints.1.endpoint_id', value: 'ep_1' },
+      { name: 'endpoints.1.sha256', value: 'c2' },
+    ],
+  });
+  assert.deepEqual(readProposalFields('{"change":{"algorithm":"ES256"}}', null), {
+    changed: [{ name: 'algorithm', before: undefined, after: 'ES256' }],
+    others: [],
+  });
+  assert.equal(readProposalFields('not JSON', null), null);
 });
 
 test('a link escapes what it is made from, and needs all of it', () => {

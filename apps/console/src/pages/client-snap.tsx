@@ -16,13 +16,15 @@ import { TEXTS } from '../texts.ts';
 /** How a client uses the SNAP listener. */
 
 const NOT_USED: Text = { en: 'It cannot use the SNAP listener.', id: 'Klien tidak bisa memakai listener SNAP.' };
-const PARTNER_ID: Text = { en: 'X-PARTNER-ID', id: 'X-PARTNER-ID' };
-const EXTERNAL_IDS: Text = { en: 'X-EXTERNAL-ID', id: 'X-EXTERNAL-ID' };
-const BODY_HASH: Text = { en: 'Body is signed', id: 'Body ditandatangani' };
-const CLOCK_SKEW: Text = { en: 'Clock may be off by (s)', id: 'Selisih jam paling banyak (d)' };
-const SECRET: Text = { en: 'Secret', id: 'Secret' };
-const FORMER: Text = { en: 'Former secret valid until', id: 'Secret lama berlaku sampai' };
-const KEYS: Text = { en: 'Public keys', id: 'Kunci publik' };
+export const SNAP_TEXTS = {
+  partner_id: { en: 'X-PARTNER-ID', id: 'X-PARTNER-ID' },
+  external_ids: { en: 'X-EXTERNAL-ID', id: 'X-EXTERNAL-ID' },
+  body_hash: { en: 'Body is signed', id: 'Body ditandatangani' },
+  clock_skew_seconds: { en: 'Clock may be off by (s)', id: 'Selisih jam paling banyak (d)' },
+  secret: { en: 'Secret', id: 'Secret' },
+  former_secret_until: { en: 'Former secret valid until', id: 'Secret lama berlaku sampai' },
+  keys: { en: 'Public keys', id: 'Kunci publik' },
+} as const satisfies Record<string, Text>;
 const ALLOW: Text = { en: 'Allow SNAP', id: 'Izinkan SNAP' };
 const OPTIONS_TEXT: Text = {
   en: 'They take effect in all processes within a second.',
@@ -75,13 +77,16 @@ function Options({ snap }: { readonly snap: SnapOptions }) {
   return (
     <Facts
       facts={[
-        [PARTNER_ID, <code>{snap.partner_id}</code>],
-        [EXTERNAL_IDS, snap.external_ids],
-        [BODY_HASH, snap.body_hash],
-        [CLOCK_SKEW, snap.clock_skew_seconds],
-        [SECRET, say(snap.has_secret ? TEXTS.yes : TEXTS.none)],
-        [FORMER, snap.former_secret_until === null ? null : <Time at={snap.former_secret_until} />],
-        [KEYS, <code>{snap.key_ids.join(' ') || say(TEXTS.none)}</code>],
+        [SNAP_TEXTS.partner_id, <code>{snap.partner_id}</code>],
+        [SNAP_TEXTS.external_ids, snap.external_ids],
+        [SNAP_TEXTS.body_hash, snap.body_hash],
+        [SNAP_TEXTS.clock_skew_seconds, snap.clock_skew_seconds],
+        [SNAP_TEXTS.secret, say(snap.has_secret ? TEXTS.yes : TEXTS.none)],
+        [
+          SNAP_TEXTS.former_secret_until,
+          snap.former_secret_until === null ? null : <Time at={snap.former_secret_until} />,
+        ],
+        [SNAP_TEXTS.keys, <code>{snap.key_ids.join(' ') || say(TEXTS.none)}</code>],
       ]}
     />
   );
@@ -183,7 +188,7 @@ function ChangeOptions({ path, snap, onChanged }: ChangesProps) {
       }}
     >
       <label>
-        {say(PARTNER_ID)}
+        {say(SNAP_TEXTS.partner_id)}
         <input
           required
           maxLength={36}
@@ -192,19 +197,19 @@ function ChangeOptions({ path, snap, onChanged }: ChangesProps) {
         />
       </label>
       <Select
-        title={say(EXTERNAL_IDS)}
+        title={say(SNAP_TEXTS.external_ids)}
         values={EXTERNAL_ID_RULES}
         chosen={fields.external_ids}
         onChange={(rule) => enter({ external_ids: rule })}
       />
       <Select
-        title={say(BODY_HASH)}
+        title={say(SNAP_TEXTS.body_hash)}
         values={BODY_HASHES}
         chosen={fields.body_hash}
         onChange={(hash) => enter({ body_hash: hash })}
       />
       <label>
-        {say(CLOCK_SKEW)}
+        {say(SNAP_TEXTS.clock_skew_seconds)}
         <input
           type="number"
           required

@@ -1,10 +1,6 @@
 import { call, given } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
-import { may, person } from '../api/session.ts';
-import { Action } from '../components/action.tsx';
-import { type Fact, Facts } from '../components/facts.tsx';
 import { Loaded, Page } from '../components/page.tsx';
-import { showSecretIn } from '../components/secret.tsx';
 import { Pager, Table } from '../components/table.tsx';
 import { Chip, Time } from '../components/values.tsx';
 import type { Proposal, ProposalState } from '../generated/api.ts';
@@ -20,29 +16,10 @@ const LEAD: Text = {
 };
 const NONE: Text = { en: 'Nothing waits for an approval.', id: 'Tidak ada yang menunggu persetujuan.' };
 const CHANGE: Text = { en: 'Change', id: 'Perubahan' };
-const PROPOSED_BY: Text = { en: 'Proposed by', id: 'Diusulkan oleh' };
-const DECIDED_BY: Text = { en: 'Decided by', id: 'Diputuskan oleh' };
-const EXPIRES: Text = { en: 'Expires', id: 'Kedaluwarsa' };
-const BEFORE: Text = { en: 'As it is', id: 'Sekarang' };
-const BEFORE_DECISION: Text = { en: 'As it was', id: 'Sebelumnya' };
-const DECISION_REASON: Text = { en: 'Reason of the decision', id: 'Alasan keputusan' };
-const PAYLOAD: Text = { en: 'What is done when it is approved', id: 'Yang dilakukan bila disetujui' };
-const PAYLOAD_DECIDED: Text = { en: 'What was proposed', id: 'Yang diusulkan' };
-const APPROVE: Text = { en: 'Approve', id: 'Setujui' };
-const APPROVE_TEXT: Text = {
-  en: 'The change is made at once, exactly as shown here.',
-  id: 'Perubahan langsung dilakukan, persis seperti di sini.',
-};
-const APPROVED: Text = { en: 'Approved, and the change was made.', id: 'Disetujui, dan perubahan dilakukan.' };
-const REFUSE: Text = { en: 'Refuse', id: 'Tolak' };
-const REFUSE_TEXT: Text = { en: 'Nothing is changed.', id: 'Tidak ada yang diubah.' };
-const REFUSED: Text = { en: 'Refused.', id: 'Ditolak.' };
-const YOURS: Text = {
-  en: 'You proposed it: another person with the role approver decides. You can withdraw it.',
-  id: 'Ini usulan Anda: orang lain dengan peran approver yang memutuskan. Anda dapat menariknya.',
-};
-const WITHDRAW: Text = { en: 'Withdraw', id: 'Tarik' };
-const WITHDRAWN: Text = { en: 'Withdrawn', id: 'Ditarik' };
+export const PROPOSED_BY: Text = { en: 'Proposed by', id: 'Diusulkan oleh' };
+export const DECIDED_BY: Text = { en: 'Decided by', id: 'Diputuskan oleh' };
+export const EXPIRES: Text = { en: 'Expires', id: 'Kedaluwarsa' };
+export const WITHDRAWN: Text = { en: 'Withdrawn', id: 'Ditarik' };
 
 const STATES = {
   pending: { tone: 'warn', text: { en: 'Waiting', id: 'Menunggu' } },
@@ -53,10 +30,10 @@ const STATES = {
   expired: { tone: 'calm', text: { en: 'Expired', id: 'Kedaluwarsa' } },
 } as const satisfies Record<ProposalState, { readonly tone: string; readonly text: Text }>;
 
-const POLL_MS = 10_000;
+export const POLL_MS = 10_000;
 const PAGE_SIZE = 50;
 
-function State({ state }: Pick<Proposal, 'state'>) {
+export function State({ state }: Pick<Proposal, 'state'>) {
   return <Chip tone={STATES[state].tone} text={say(STATES[state].text)} />;
 }
 
@@ -117,99 +94,4 @@ export function ProposalsPage() {
       </Loaded>
     </Page>
   );
-}
-
-export function ProposalPage({ id }: { readonly id: string }) {
-  const path = { proposal_id: id };
-  const read = useResource(`proposal ${id}`, (signal) => call('readProposal', { path }, signal), POLL_MS);
-  return (
-    <Page title={read.data?.action ?? id} aside={read.data === null ? null : <State state={read.data.state} />}>
-      <Loaded resource={read}>
-        {(proposal) => (
-          <>
-            <Facts facts={factsOf(proposal)} />
-            <h2>{say(proposal.state === 'pending' ? BEFORE : BEFORE_DECISION)}</h2>
-            <pre class="json">{indented(proposal.before)}</pre>
-            <h2>{say(proposal.state === 'pending' ? PAYLOAD : PAYLOAD_DECIDED)}</h2>
-            <pre class="json">{indented(proposal.payload)}</pre>
-            <Decision proposal={proposal} onDone={read.reload} />
-          </>
-        )}
-      </Loaded>
-    </Page>
-  );
-}
-
-const factsOf = (proposal: Proposal): readonly Fact[] => [
-  [
-    TEXTS.client,
-    proposal.client_id === null ? null : <a href={address(['clients', proposal.client_id])}>{proposal.client_id}</a>,
-  ],
-  [CHANGE, proposal.subject_id],
-  [TEXTS.reason, proposal.reason],
-  [PROPOSED_BY, `${proposal.proposed_by_name} (${proposal.proposed_by})`],
-  [TEXTS.created, <Time at={proposal.created_at} focusable />],
-  [EXPIRES, <Time at={proposal.expires_at} focusable />],
-  [DECIDED_BY, proposal.decided_by === null ? null : `${proposal.decided_by_name} (${proposal.decided_by})`],
-  [DECISION_REASON, proposal.decision_reason],
-];
-
-function Decision({ proposal, onDone }: { readonly proposal: Proposal; readonly onDone: () => void }) {
-  if (proposal.state !== 'pending') return null;
-  const path = { proposal_id: proposal.proposal_id };
-  if (proposal.proposed_by === person()?.actor) {
-    return (
-      <>
-        <p class="empty">{say(YOURS)}</p>
-        <div class="actions">
-          <Action
-            title={say(WITHDRAW)}
-            description={say(REFUSE_TEXT)}
-            onDone={onDone}
-            run={async (reason) => {
-              await call('refuseProposal', { path, body: { reason } });
-              return say(WITHDRAWN);
-            }}
-          />
-        </div>
-      </>
-    );
-  }
-  if (!may('decide')) return null;
-  return (
-    <div class="actions">
-      <Action
-        title={say(APPROVE)}
-        description={say(APPROVE_TEXT)}
-        onDone={onDone}
-        run={async (reason) => {
-          const { result } = await call('approveProposal', {
-            path,
-            body: { payload_hash: proposal.payload_hash, reason },
-          });
-          showSecretIn(result);
-          return say(APPROVED);
-        }}
-      />
-      <Action
-        title={say(REFUSE)}
-        description={say(REFUSE_TEXT)}
-        onDone={onDone}
-        run={async (reason) => {
-          await call('refuseProposal', { path, body: { reason } });
-          return say(REFUSED);
-        }}
-      />
-    </div>
-  );
-}
-
-/** JSON for people; a text that is none stays as it is. */
-function indented(text: string | null): string {
-  if (text === null) return say(TEXTS.none);
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }
