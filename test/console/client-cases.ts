@@ -143,6 +143,20 @@ export const CLIENT_CASES: Readonly<Record<string, (console: Console) => Promise
     await page.context().close();
   },
 
+  'an error is explained in Indonesian, beside the English message of the service': async ({ service, browser }) => {
+    const { page } = await openPage(browser, service, 'engineer', { language: 'id' });
+    await page.goto('/console/clients');
+    await page.getByRole('button', { name: 'Klien baru' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('client_id').fill('alpha');
+    await dialog.getByRole('textbox', { name: /Mengapa/ }).fill('Tiket 4711: klien baru');
+    await dialog.getByRole('button', { name: 'Klien baru' }).click();
+    const alert = dialog.getByRole('alert');
+    await alert.getByText(/^Keadaan klien tidak mengizinkan: ID sudah dipakai/).waitFor();
+    assert.match(String(await alert.locator('[lang=en]').textContent()), /^This client_id is in use/);
+    await page.context().close();
+  },
+
   'clients are on pages of 50, and a client of any page has its own': async ({ service, browser }) => {
     await service.app.database.query(
       `insert into tiba.clients (client_id, name, secret_hash, scopes)

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { adviceFor, CODES_WITH_ADVICE } from '../../apps/console/src/advice.ts';
 import { dayAndTime, duration, linkFrom, money, time, utc, withLocalTimes } from '../../apps/console/src/format.ts';
 import { readProposalFields } from '../../apps/console/src/proposal-fields.ts';
 import { type Counts, quantile, ratesBetween, together } from '../../apps/console/src/rates.ts';
 import { plainAmount, readSearch, type SearchQuery } from '../../apps/console/src/search-text.ts';
+import { ERROR_CODES, httpStatusOf } from '../../apps/server/src/http/errors.ts';
 
 /** The console's pure functions: what a person types, and what a person reads. */
 
@@ -64,6 +66,21 @@ test('times are in the zone of the reader, short where they are near', () => {
     [250, 31_000, 7_500_000, 90_000_000].map((ms) => duration(ms, 'en')),
     ['250 ms', '31 s', '2 h 5 min', '1 d 1 h'],
   );
+});
+
+test('each error has words in both languages: those of its code, or else those of its status', () => {
+  const known: readonly string[] = ERROR_CODES;
+  assert.deepEqual(
+    CODES_WITH_ADVICE.filter((code) => !known.includes(code)),
+    [],
+  );
+  for (const code of ERROR_CODES) {
+    const { en, id } = adviceFor(httpStatusOf(code), code);
+    assert.ok(en !== '' && id !== '' && en !== id, code);
+  }
+  assert.match(adviceFor(409, 'CLIENT_CONFLICT').id, /ID sudah dipakai/);
+  assert.match(adviceFor(409, 'NEW_CODE').id, /Data sudah berubah/);
+  assert.match(adviceFor(502, null).id, /kesalahan layanan/);
 });
 
 test('a proposal is read as fields: what each is now, where that is known, and what it becomes', () => {
