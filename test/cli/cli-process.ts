@@ -11,6 +11,13 @@ import { INHERITED } from '../support/suite-environment.ts';
 
 const MAIN = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url));
 
+/** For `createCli`: the program as in a terminal without colors. Its output is a pipe that says it is a terminal. */
+export function inTerminal(columns: number): readonly [command: string, ...args: string[]] {
+  const terminal = `for (const stream of [process.stdout, process.stderr])
+    Object.assign(stream, { isTTY: true, columns: ${columns}, getColorDepth: () => 1 });`;
+  return [process.execPath, '--import', `data:text/javascript,${encodeURIComponent(terminal)}`, MAIN];
+}
+
 export interface CliEnd {
   readonly code: number | null;
   readonly stdout: string;

@@ -85,6 +85,32 @@ suite('deadline', () => {
 });
 
 suite('AbortSignal', () => {
+  test('a caller is told of each repetition and of the wait before it', async (context) => {
+    const clock = createVirtualClock();
+    const { tiba } = await startScriptedService(
+      context,
+      (response, _request, count) => {
+        if (count === 1) sendError(response, 503, 'SERVICE_UNAVAILABLE', { 'retry-after': '2' });
+        else if (count === 2) sendError(response, 401, 'UNAUTHORIZED');
+        else if (count === 3) response.destroy();
+        else sendTransaction(response);
+      },
+      { ...quick, clock },
+    );
+    const retried: (readonly [code: string, waitMs: number])[] = [];
+    const found = tiba.checkStatus('TB000001', {
+      onRetry({ error_code: code }, waitMs) {
+        retried.push([code, waitMs]);
+        queueMicrotask(() => clock.fireNext());
+      },
+    });
+    assert.equal((await found).status, 'SUCCESS');
+    assert.deepEqual(retried, [
+      ['SERVICE_UNAVAILABLE', 2_000],
+      ['CONNECTION_FAILED', 0],
+    ]);
+  });
+
   test('ends a backoff at once, with the reason of the caller (openai-node: ignored)', async (context) => {
     const clock = createVirtualClock();
     const { tiba, requests } = await startScriptedService(

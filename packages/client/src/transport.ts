@@ -16,6 +16,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** The time for the whole call: pacing, login, connecting, headers, body and repetitions count. */
   readonly timeoutMs?: number | undefined;
+  /** Called before a request is repeated, with what failed and how long the call waits first: to show progress. */
+  readonly onRetry?: ((error: TibaError, waitMs: number) => void) | undefined;
 }
 
 /** One request, before it is known how often it is sent. */
@@ -89,7 +91,7 @@ export function createTransport(options: TransportOptions): Transport {
   const { clock, random, pacer, retriesMax } = options;
 
   async function readAnswer<T>(plan: RequestPlan<OperationId>, callOptions: CallOptions, read: Read<T>): Promise<T> {
-    const { signal, timeoutMs = options.timeoutMs } = callOptions;
+    const { signal, timeoutMs = options.timeoutMs, onRetry } = callOptions;
     const deadline = startDeadline(clock, timeoutMs, signal);
     let latest: TibaError | null = null;
     try {
@@ -102,7 +104,10 @@ export function createTransport(options: TransportOptions): Transport {
         const fits = waitMs <= WAIT_MS_MAX && waitMs < deadline.remainingMs();
         if (plan.once === true || attempt >= retriesMax || !fits || renewed || !mayRepeat(plan.operation, result))
           throw result;
-        if (result.error_code !== 'UNAUTHORIZED') await pause(clock, waitMs, deadline.signal);
+        // A new token is obtained at once.
+        if (result.error_code === 'UNAUTHORIZED') continue;
+        onRetry?.(result, waitMs);
+        await pause(clock, waitMs, deadline.signal);
       }
     } catch (error) {
       if (!deadline.isOver()) throw error;

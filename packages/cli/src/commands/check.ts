@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CheckedAccount } from '../../../client/src/index.ts';
+import type { CheckedAccount, TibaError } from '../../../client/src/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { block, styleOf } from '../output/format.ts';
 import type { Output } from '../output/output.ts';
@@ -41,12 +41,29 @@ interface Given extends CheckOptions {
 
 async function check({ connect, output, signal }: Session, given: Given): Promise<ExitCode> {
   const { client } = await connect();
-  const checked = await client.checkAccount(
-    { bank_code: given.bank, account_number: given.account, expected_account_name: given.name },
-    { signal, maxAgeSeconds: given.maxAge },
+  const checked = await showingProgress(output, (onRetry) =>
+    client.checkAccount(
+      { bank_code: given.bank, account_number: given.account, expected_account_name: given.name },
+      { signal, maxAgeSeconds: given.maxAge, onRetry },
+    ),
   );
   output.result(checked, () => describe(checked, output));
   return exitCodeOf(checked);
+}
+
+/** A bank may take seconds, and a call that is repeated longer: a person at a terminal sees what it waits for. */
+async function showingProgress(
+  { statusLine }: Output,
+  check: (onRetry: (error: TibaError, waitMs: number) => void) => Promise<CheckedAccount>,
+): Promise<CheckedAccount> {
+  statusLine?.show('asking the bank');
+  try {
+    return await check(({ message }, waitMs) =>
+      statusLine?.show(`will retry in ${Math.ceil(waitMs / 1_000)} s: ${plain(message)}`),
+    );
+  } finally {
+    statusLine?.end();
+  }
 }
 
 function exitCodeOf({ is_valid: isValid, name_match: match }: CheckedAccount): ExitCode {
