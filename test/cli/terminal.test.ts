@@ -1,9 +1,56 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { sendError, startScriptedService } from '../client/scripted-service.ts';
-import { createCli, inTerminal } from './cli-process.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { type Cli, createCli, documentsOf, inTerminal, loginOf } from './cli-process.ts';
 
 /** What a person sees at a terminal, and what a program that reads the output does not get. */
+
+suite('tiba list', () => {
+  const COLUMNS = 80;
+  const REFERENCE = 'INV/2026/11/21/0000000000001';
+  let service: TestService;
+  let terminal: Cli;
+  let pipe: Cli;
+  before(async () => {
+    service = await startTestService();
+    const login = loginOf(service);
+    [terminal, pipe] = await Promise.all([createCli(login, inTerminal(COLUMNS)), createCli(login)]);
+    await service.feed(
+      statusUpdate({
+        transaction_id: 'TB0000000001',
+        reference_id: REFERENCE,
+        status: 'FAILED',
+        failure_reason: 'ACCOUNT_NOT_FOUND',
+        processed_at: '2026-11-21T04:34:26.123Z',
+        amount: '9007199254740993.01',
+      }),
+    );
+  });
+  after(async () => {
+    await Promise.all([terminal?.remove(), pipe?.remove()]);
+    await service?.close();
+  });
+
+  test('a terminal gets a table of its width, with the reference and the amount whole', async () => {
+    const { code, stdout } = await terminal.run(['list']);
+    assert.equal(code, 0);
+    const lines = stdout.trimEnd().split('\n');
+    assert.deepEqual(
+      lines.filter((line) => Array.from(line).length > COLUMNS),
+      [],
+    );
+    assert.match(lines[0] ?? '', /^STATUS +REFERENCE +AMOUNT +REASON$/);
+    assert.equal(lines[1], `FAILED  ${REFERENCE}  9,007,199,254,740,993.01  ACCOUNT_NOT_FOU…`);
+  });
+
+  test('a pipe gets all columns, and --json everything, also at a terminal', async () => {
+    const titles = 'STATUS REFERENCE TRANSACTION AMOUNT BANK ACCOUNT CREATED REASON';
+    assert.equal((await pipe.run(['list'])).stdout.split('\n')[0]?.replaceAll(/ +/g, ' '), titles);
+    const [found] = documentsOf(await terminal.run(['list', '--json']));
+    assert.equal(found?.['transaction_id'], 'TB0000000001');
+  });
+});
 
 suite('tiba check', () => {
   const VERDICT = {

@@ -60,7 +60,8 @@ export function createOutput({ stdout, stderr }: Streams, { json, unmasked }: Ou
     rows(table, rows, documentOf = (row) => row) {
       stdout.write(json ? rows.map((row) => document(documentOf(row))).join('') : table.lines(rows));
     },
-    table: (columns) => createTable(columns, paint),
+    // A terminal that does not know its width says 0.
+    table: (columns) => createTable(columns, paint, (stdout.isTTY && stdout.columns) || Number.POSITIVE_INFINITY),
     note(message, fields = {}) {
       statusLine?.clear();
       stderr.write(json ? document({ level: 'info', message, ...fields }) : `${paintNote('dim', message)}\n`);

@@ -16,19 +16,19 @@ const statusOf = ({ transaction, error }: Found): string => transaction?.status 
 export const transactionColumns = ({ number }: Output): Column<Transaction>[] => [
   { title: 'STATUS', cell: ({ status }) => status, style: ({ status }) => styleOf(status) },
   { title: 'REFERENCE', cell: (each) => each.reference_id },
-  { title: 'TRANSACTION', cell: (each) => each.transaction_id },
+  { title: 'TRANSACTION', cell: (each) => each.transaction_id, dropOrder: 1 },
   { title: 'AMOUNT', right: true, cell: (each) => money(each.amount) },
-  { title: 'BANK', cell: (each) => each.bank_code },
-  { title: 'ACCOUNT', cell: (each) => number(each.account_number) },
-  { title: 'CREATED', cell: (each) => localMinute(each.created_at) },
-  { title: 'REASON', cell: (each) => codeOf(each.failure_reason) },
+  { title: 'BANK', cell: (each) => each.bank_code, dropOrder: 3 },
+  { title: 'ACCOUNT', cell: (each) => number(each.account_number), dropOrder: 2 },
+  { title: 'CREATED', cell: (each) => localMinute(each.created_at), dropOrder: 4 },
+  { title: 'REASON', cell: (each) => codeOf(each.failure_reason), shortens: true },
 ];
 
 export const statusColumns = (output: Output): Column<Found>[] => [
   { title: 'ID', cell: ({ id }) => id },
   { title: 'STATUS', cell: statusOf, style: (found) => styleOf(statusOf(found)) ?? 'red' },
   { title: 'AMOUNT', right: true, cell: ({ transaction }) => money(transaction?.amount ?? '') },
-  { title: 'BANK', cell: ({ transaction }) => transaction?.bank_name ?? '' },
+  { title: 'BANK', cell: ({ transaction }) => transaction?.bank_name ?? '', shortens: true },
   { title: 'ACCOUNT', cell: ({ transaction }) => output.number(transaction?.account_number ?? '') },
   { title: 'REASON', cell: ({ transaction }) => codeOf(transaction?.failure_reason ?? null) },
 ];
