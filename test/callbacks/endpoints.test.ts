@@ -118,6 +118,22 @@ suite('registering', () => {
     );
   });
 
+  test('the same URL again is another endpoint, with a secret and deliveries of its own', async () => {
+    const url = 'http://127.0.0.1:9/same';
+    const [first, second] = [await registerOwn({ url }), await registerOwn({ url })];
+    assert.notEqual(first.endpointId, second.endpointId);
+    assert.notEqual(first.secret, second.secret);
+    await feedOwn(1);
+    const rows = await sql(
+      'select endpoint_id, count(*)::int from tiba.callback_deliveries where client_id = $1 group by 1',
+      [clientId],
+    );
+    assert.deepEqual(
+      Object.fromEntries(rows.map((row) => [row['endpoint_id'], row['count']])),
+      Object.fromEntries([first, second].map(({ endpointId }) => [endpointId, 1])),
+    );
+  });
+
   test('allows at most ten endpoints, even when they are registered at once', async () => {
     const body = { url: 'http://127.0.0.1:9/' };
     const answers = await Promise.all(Array.from({ length: 25 }, () => sendRequest('POST', ENDPOINTS, { body })));
