@@ -4,7 +4,8 @@ import { type Limiter, WINDOW_MS } from '../../apps/server/src/rate-limit/limite
 import { createSlidingWindow } from '../../apps/server/src/rate-limit/sliding-window.ts';
 import { createSharedLimiter } from '../../apps/server/src/valkey/shared-limiter.ts';
 import { openSharedWindows } from '../../apps/server/src/valkey/shared-windows.ts';
-import { createLeaseStore, type LeaseHolder } from '../../apps/server/src/workers/lease-store.ts';
+import type { LeaseHolder } from '../../apps/server/src/workers/lease-recalls.ts';
+import { createLeaseStore } from '../../apps/server/src/workers/lease-store.ts';
 import { createLeases, type LeaseExchange, type WorkerLeases } from '../../apps/server/src/workers/leases.ts';
 import { createLimitStore, type LimitStore, operationOf } from '../../apps/server/src/workers/limit-store.ts';
 import { eventually } from '../support/eventually.ts';

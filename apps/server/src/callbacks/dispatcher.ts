@@ -1,7 +1,7 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { keyOf } from '../domain/identifiers.ts';
 import { createBatcher } from '../lib/batcher.ts';
 import { repeat } from '../lib/repeat.ts';
+import { within } from '../lib/within.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracing } from '../observability/tracing/tracing.ts';
@@ -113,8 +113,5 @@ export function createDispatcher(dependencies: DispatcherDependencies): Callback
 /** Every attempt ends by itself, within its timeout. Its recording waits for PostgreSQL, which may be away. */
 async function untilDrained(draining: readonly Draining[]): Promise<void> {
   await Promise.all(draining.map(({ sent }) => sent));
-  const drained = new AbortController();
-  const timeout = wait(RECORD_TIMEOUT_MS, undefined, { signal: drained.signal }).catch(() => {});
-  await Promise.race([Promise.all(draining.map(({ recorded }) => recorded)), timeout]);
-  drained.abort();
+  await within(Promise.all(draining.map(({ recorded }) => recorded)), RECORD_TIMEOUT_MS, undefined);
 }

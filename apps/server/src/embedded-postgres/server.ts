@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
 import { type FileHandle, open, readFile, rename, stat } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
+import { within } from '../lib/within.ts';
 import { codeOf, EmbeddedPostgresError } from './error.ts';
 import type { Command } from './launcher.ts';
 import { findPostmaster, stopPostmaster } from './postmaster.ts';
@@ -69,15 +69,8 @@ function createServer(child: ChildProcess, exited: Promise<string>): Server {
   const endWithProcess = () => child.kill('SIGINT');
   process.on('exit', endWithProcess);
   void exited.then(() => process.removeListener('exit', endWithProcess));
-  const hasEnded = async (waitMs: number): Promise<boolean> => {
-    const waiting = new AbortController();
-    try {
-      const late = delay(waitMs, false, { signal: waiting.signal }).catch(() => false);
-      return await Promise.race([exited.then(() => true), late]);
-    } finally {
-      waiting.abort();
-    }
-  };
+  const ended = exited.then(() => true);
+  const hasEnded = (waitMs: number): Promise<boolean> => within(ended, waitMs, false);
   const stop = async () => {
     if (!(await stopPostmaster(pid, hasEnded))) throw new Error(`PostgreSQL (process ${pid}) does not exit`);
   };
@@ -103,7 +96,7 @@ async function waitUntilReady(server: Server, dataDirectory: string, log: (line:
       log(`waiting for PostgreSQL: ${postmaster?.status ?? 'no status yet'} for ${seconds} s`);
       nextReportMs = now + reportIntervalMs;
     }
-    const end = await Promise.race([server.exited, delay(pollMs, null)]);
+    const end = await within(server.exited, pollMs, null);
     if (end !== null) throw new EmbeddedPostgresError('START_FAILED', `PostgreSQL exited while starting (${end}).`);
   }
 }

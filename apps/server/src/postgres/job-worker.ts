@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
-import { setTimeout as wait } from 'node:timers/promises';
 import { Logger, runTaskList, type Worker, type WorkerEvents, type WorkerPool } from 'graphile-worker';
 import pg from 'pg';
+import { within } from '../lib/within.ts';
 import type { Log } from '../observability/log.ts';
 import { surviveLostConnections } from './lost-connections.ts';
 import type { PostgresConnection } from './primary-client.ts';
@@ -84,9 +84,7 @@ function startWorker({ connection, tasks, log }: JobWorkerDependencies): Running
     failed: failure.promise,
     async stop() {
       for (const event of FAILURE_EVENTS) events.off(event, failure.resolve);
-      const timeout = new AbortController();
-      const late = wait(STOP_TIMEOUT_MS, undefined, { signal: timeout.signal }).catch(() => {});
-      await sockets.close(() => Promise.race([shutDown(worker, pool, log), late])).finally(() => timeout.abort());
+      await sockets.close(() => within(shutDown(worker, pool, log), STOP_TIMEOUT_MS, undefined));
     },
   };
 }

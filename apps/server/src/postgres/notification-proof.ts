@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import { type Repetition, repeat } from '../lib/repeat.ts';
 import { StartError } from '../lib/start-error.ts';
+import { within } from '../lib/within.ts';
 import type { Log } from '../observability/log.ts';
 import { type Database, DatabaseUnavailable } from './database.ts';
 import type { NotificationHandler, Notifications } from './notifications.ts';
@@ -41,10 +41,8 @@ export function createNotificationProof(database: Pick<Database, 'query'>): Noti
         if (error instanceof DatabaseUnavailable) return null;
         throw error;
       }
-      const timeout = new AbortController();
       // It keeps the process alive: while it starts, after all connections were lost, nothing else does.
-      const late = wait(PROOF_TIMEOUT_MS, false, { signal: timeout.signal }).catch(() => false);
-      return Promise.race([promise, late]).finally(() => timeout.abort());
+      return within(promise, PROOF_TIMEOUT_MS, false);
     },
   };
 }

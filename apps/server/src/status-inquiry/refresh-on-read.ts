@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { within } from '../lib/within.ts';
 import type { Log } from '../observability/log.ts';
 import type { Span } from '../observability/tracing/tracing.ts';
 import type { Database } from '../postgres/database.ts';
@@ -66,9 +66,7 @@ export function createRefreshOnRead(dependencies: RefreshOnReadDependencies): Re
         inFlight.find(key) ??
         (isStale(key, nowMs) ? start(key, rail, nowMs, reader) : undefined);
       if (inquiry === undefined) return false;
-      const timeout = new AbortController();
-      await Promise.race([inquiry, wait(refreshTimeoutMs, undefined, { signal: timeout.signal }).catch(() => {})]);
-      timeout.abort();
+      await within(inquiry, refreshTimeoutMs, undefined);
       return true;
     },
     async close() {

@@ -1,11 +1,6 @@
 import type { SlidingWindow } from '../rate-limit/sliding-window.ts';
+import { createLeaseRecalls, type LeaseHolder } from './lease-recalls.ts';
 import type { LeaseExchange, LeaseGrant } from './leases.ts';
-
-/** A worker that may hold leases. */
-export interface LeaseHolder {
-  /** Orders it to give back what it has of a window. */
-  recall(key: string): void;
-}
 
 /** What workers may admit by themselves, as their parent counts it (leases.ts). */
 export interface LeaseStore {
@@ -27,26 +22,15 @@ interface HeldWindow {
   readonly byHolder: Map<LeaseHolder, number>;
 }
 
-interface Recall {
-  readonly ended: Promise<void>;
-  /** Those that have not given back. */
-  readonly waitingFor: Set<LeaseHolder>;
-  end(): void;
-}
-
 /** A lease is this part of what is left, at most: many workers together leave most of it to requests without one. */
 const PART_OF_REST = 32;
 const LEASE_MIN = 16;
-/**
- * Until a worker that does not give back in time does so, what it holds counts as admitted, and nothing waits for it.
- * Shorter than the time for which the worker that asks waits (valkey/shared-windows.ts).
- */
-const RECALL_TIMEOUT_MS = 20;
 
 /** `windows`: those of one minute. Other limits have no leases. */
-export function createLeaseStore(windows: () => SlidingWindow, recallTimeoutMs = RECALL_TIMEOUT_MS): LeaseStore {
+export function createLeaseStore(windows: () => SlidingWindow, recallTimeoutMs?: number): LeaseStore {
   const heldByKey = new Map<string, HeldWindow>();
-  const recalls = createRecalls(heldByKey, recallTimeoutMs);
+  const holdersOf = (key: string): LeaseHolder[] => [...(heldByKey.get(key)?.byHolder.keys() ?? [])];
+  const recalls = createLeaseRecalls(holdersOf, recallTimeoutMs);
   /** What they sent before they ended may arrive afterwards. It is counted already. */
   const ended = new WeakSet<LeaseHolder>();
 
@@ -96,71 +80,6 @@ export function createLeaseStore(windows: () => SlidingWindow, recallTimeoutMs =
         change(holder, key, -own);
       }
     },
-  };
-}
-
-interface Recalls {
-  recall(keys: readonly string[]): Promise<void>;
-  /** Whether a request waits for the leases of a window. */
-  isWaiting(key: string): boolean;
-  onGivenBack(holder: LeaseHolder, key: string): void;
-  onMessage(holder: LeaseHolder): void;
-}
-
-function createRecalls(heldByKey: ReadonlyMap<string, HeldWindow>, timeoutMs: number): Recalls {
-  const recalls = new Map<string, Recall>();
-  /** How many recalls wait for a window, alone or together with others. */
-  const waiting = new Map<string, number>();
-  /** Workers that did not give back in time, until they send something. */
-  const silent = new WeakSet<LeaseHolder>();
-
-  function recallOne(key: string): Promise<void> {
-    const running = recalls.get(key);
-    if (running !== undefined) return running.ended;
-    const holders = [...(heldByKey.get(key)?.byHolder.keys() ?? [])].filter((holder) => !silent.has(holder));
-    if (holders.length === 0) return Promise.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const recall: Recall = {
-      ended: promise,
-      waitingFor: new Set(holders),
-      end() {
-        clearTimeout(timer);
-        if (recalls.get(key) === recall) recalls.delete(key);
-        resolve();
-      },
-    };
-    const giveUp = (): void => {
-      for (const holder of recall.waitingFor) silent.add(holder);
-      recall.end();
-    };
-    // A parent that was busy for longer than that first reads what came meanwhile (as valkey/in-time.ts).
-    const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
-    recalls.set(key, recall);
-    for (const holder of holders) holder.recall(key);
-    return promise;
-  }
-
-  function count(keys: readonly string[], by: number): void {
-    for (const key of keys) {
-      const waits = (waiting.get(key) ?? 0) + by;
-      if (waits === 0) waiting.delete(key);
-      else waiting.set(key, waits);
-    }
-  }
-
-  return {
-    async recall(keys) {
-      count(keys, 1);
-      await Promise.all(keys.map(recallOne));
-      // What waits runs before the next message is read.
-      count(keys, -1);
-    },
-    isWaiting: (key) => waiting.has(key),
-    onGivenBack(holder, key) {
-      const recall = recalls.get(key);
-      if (recall?.waitingFor.delete(holder) === true && recall.waitingFor.size === 0) recall.end();
-    },
-    onMessage: (holder) => void silent.delete(holder),
   };
 }
 

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { setTimeout as wait } from 'node:timers/promises';
 import { StartError } from '../lib/start-error.ts';
+import { within } from '../lib/within.ts';
 import type { LogSink } from '../observability/log.ts';
 import { killWhenHung } from './hung-worker.ts';
 import { createLimitStore } from './limit-store.ts';
@@ -149,13 +150,7 @@ function changeCounted(state: SupervisorState, change: number): void {
   for (const worker of state.alive) worker.send(['processes', state.counted]);
 }
 
-async function isReadyInTime(worker: WorkerProcess): Promise<boolean> {
-  const timeout = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => timeout.resolve(false), READY_TIMEOUT_MS);
-  const isReady = await Promise.race([worker.ready, timeout.promise]);
-  clearTimeout(timer);
-  return isReady;
-}
+const isReadyInTime = (worker: WorkerProcess): Promise<boolean> => within(worker.ready, READY_TIMEOUT_MS, false);
 
 /** Starts another worker when this one ends by itself, or hangs. */
 function keep(state: SupervisorState, worker: WorkerProcess): void {

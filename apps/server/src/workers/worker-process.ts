@@ -1,7 +1,8 @@
 import cluster, { type Worker } from 'node:cluster';
+import { within } from '../lib/within.ts';
 import type { LogSink } from '../observability/log.ts';
 import type { MetricSnapshot } from '../observability/metric-snapshot.ts';
-import type { LeaseHolder } from './lease-store.ts';
+import type { LeaseHolder } from './lease-recalls.ts';
 import type { LimitStore } from './limit-store.ts';
 import { forwardLines } from './log-lines.ts';
 import type { EndOrder, ToParent, ToWorker, WorkerStart } from './messages.ts';
@@ -110,10 +111,7 @@ async function untilGone(state: WorkerState, logRead: Promise<void>): Promise<nu
   state.ready.resolve(false);
   state.dependencies.limits.leases.onExit(state.leaseHolder);
   for (const settle of state.questions.values()) settle();
-  const timeout = Promise.withResolvers<void>();
-  const timer = setTimeout(timeout.resolve, LOG_TIMEOUT_MS);
-  await Promise.race([logRead, timeout.promise]);
-  clearTimeout(timer);
+  await within(logRead, LOG_TIMEOUT_MS, undefined);
   return reason;
 }
 
@@ -180,17 +178,12 @@ async function receive(state: WorkerState, message: ToParent): Promise<void> {
 }
 
 /** Resolves when the worker has answered, has ended, or has not answered in time. */
-function askForMetrics(state: WorkerState, timeoutMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    state.lastQuestion += 1;
-    const question = state.lastQuestion;
-    const settle = (): void => {
-      clearTimeout(timer);
-      state.questions.delete(question);
-      resolve();
-    };
-    const timer = setTimeout(settle, timeoutMs);
-    state.questions.set(question, settle);
-    send(state, ['metrics', question]);
-  });
+async function askForMetrics(state: WorkerState, timeoutMs: number): Promise<void> {
+  state.lastQuestion += 1;
+  const question = state.lastQuestion;
+  const settled = Promise.withResolvers<void>();
+  state.questions.set(question, settled.resolve);
+  send(state, ['metrics', question]);
+  await within(settled.promise, timeoutMs, undefined);
+  state.questions.delete(question);
 }

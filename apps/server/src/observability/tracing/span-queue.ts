@@ -1,3 +1,5 @@
+import { within } from '../../lib/within.ts';
+
 /** How sending a batch ended. `rejected`: how many of its spans the collector did not want. */
 export type SendResult =
   | { readonly kind: 'taken'; readonly rejected: number }
@@ -71,11 +73,8 @@ export function createSpanQueue<S>({ send, count, onChange }: SpanQueueOptions<S
     },
     async close() {
       clearInterval(timer);
-      const late = Promise.withResolvers<void>();
-      const deadline = setTimeout(late.resolve, CLOSE_TIMEOUT_MS);
       // Again, because the sending in progress may not include the latest spans.
-      await Promise.race([flush().then(flush), late.promise]);
-      clearTimeout(deadline);
+      await within(flush().then(flush), CLOSE_TIMEOUT_MS, undefined);
       isClosed = true;
       if (queued.length > 0) count('dropped', queued.length);
       queued.length = 0;

@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { within } from '../../lib/within.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { ClientInquiry, InquiryOutcome } from '../rail.ts';
 import type { Attempt, Attempts } from './attempts.ts';
@@ -88,14 +88,10 @@ export function createHedge({ attempts, metrics, clock }: HedgeDependencies): He
   };
 }
 
-async function endsWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  const timer = new AbortController();
-  const late = wait(Math.max(ms, 0), false, { signal: timer.signal }).catch(() => false);
+function endsWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   const ended = promise.then(
     () => true,
     () => true,
   );
-  const result = await Promise.race([ended, late]);
-  timer.abort();
-  return result;
+  return within(ended, Math.max(ms, 0), false);
 }
