@@ -34,34 +34,28 @@ export async function compareTraces(context: BenchContext, options: Options): Pr
     }
   }
   const measured = await measureInRounds(context, targets, options);
-  /** Each round of each process. */
-  const [off, some, all] = KINDS.map((kind) => numbers.flatMap((number) => measured[keyOf(kind, number)] ?? []));
-  if (off === undefined || some === undefined || all === undefined) throw new Error('a kind is missing');
+  const roundsOf = (kind: Kind): Measurement[] => numbers.flatMap((number) => measured[keyOf(kind, number)] ?? []);
   return {
-    rows: [off, some, all].map((each, index) => ({ title: `check-status, ${KINDS[index]}`, figures: medians(each) })),
-    ratios: ratiosOf({ off, some, all }),
+    rows: KINDS.map((kind) => ({ title: `check-status, ${kind}`, figures: medians(roundsOf(kind)) })),
+    ratios: ratiosOf(roundsOf),
   };
 }
 
 const KINDS = ['no traces', '1 % traced', 'all traced'] as const;
+type Kind = (typeof KINDS)[number];
 
-const keyOf = (kind: string, number: number): string => `${kind}, process ${number}`;
+const keyOf = (kind: Kind, number: number): string => `${kind}, process ${number}`;
 
-interface Measured {
-  readonly off: readonly Measurement[];
-  readonly some: readonly Measurement[];
-  readonly all: readonly Measurement[];
-}
-
-const ratiosOf = ({ off, some, all }: Measured): Ratio[] => [
+/** `roundsOf`: each round of each process. */
+const ratiosOf = (roundsOf: (kind: Kind) => readonly Measurement[]): Ratio[] => [
   {
     title: '1 % traced / no traces: CPU per request',
-    value: pairedRatio(some, off, 'cpuUsPerRequest'),
+    value: pairedRatio(roundsOf('1 % traced'), roundsOf('no traces'), 'cpuUsPerRequest'),
     budget: { bound: 'at most', value: 1.03 },
   },
   {
     title: 'all traced / no traces: CPU per request',
-    value: pairedRatio(all, off, 'cpuUsPerRequest'),
+    value: pairedRatio(roundsOf('all traced'), roundsOf('no traces'), 'cpuUsPerRequest'),
     budget: null,
   },
 ];

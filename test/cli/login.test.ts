@@ -102,7 +102,10 @@ suite('a login', () => {
       assert.equal((await other.run(['check', 'BCA', '1234567890'])).code, 0);
       const { TIBA_URL: url = '', TIBA_CLIENT_ID: id = '' } = rest;
       const stored = await other.run(['login', '--url', url, '--client-id', id, '--secret-stdin'], secret);
-      assert.match(stored.stderr, /come before this login: unset them, or give each command --profile default/);
+      const warning = `come before a stored login, so commands use ${url}: unset them, or give each command --profile`;
+      assert.ok(stored.stderr.includes(`${warning} default`), stored.stderr);
+      const chosen = await other.run(['profiles', '--use', 'default']);
+      assert.ok(chosen.stderr.includes(`${warning} default`), chosen.stderr);
       const { code, stderr } = await partial.run(['check', 'BCA', '1234567890']);
       assert.equal(code, 4);
       assert.match(stderr, /TIBA_CLIENT_ID and TIBA_CLIENT_SECRET missing/);

@@ -36,9 +36,14 @@ export async function openPostgres(settings: Settings, print: Print, warn: Print
  * @throws StartError when there is no database
  */
 export async function connectToPostgres(settings: Settings, print: Print): Promise<OpenedPostgres> {
+  const { connection, stop } = await findPostgres(settings, print);
+  return { connection: { ...connection, connectionTimeoutMillis: COMMAND_CONNECTION_TIMEOUT_MS }, stop };
+}
+
+async function findPostgres(settings: Settings, print: Print): Promise<OpenedPostgres> {
   if (settings.databaseUrl !== null) {
     print(`database: ${describeDatabaseUrl(settings.databaseUrl)}`);
-    return withCommandTimeout(await openPostgres(settings, () => {}));
+    return openPostgres(settings, () => {});
   }
   const dataDirectory = path.resolve(settings.dataDirectory, 'postgres');
   if (!(await hasDatabase(dataDirectory))) {
@@ -49,11 +54,6 @@ export async function connectToPostgres(settings: Settings, print: Print): Promi
   }
   print(`database: ${dataDirectory}`);
   const running = await findRunningPostgres(dataDirectory);
-  if (running !== null) return withCommandTimeout({ connection: { connectionString: running }, stop: async () => {} });
-  return withCommandTimeout(await openPostgres(settings, () => {}));
+  if (running !== null) return { connection: { connectionString: running }, stop: async () => {} };
+  return openPostgres(settings, () => {});
 }
-
-const withCommandTimeout = ({ connection, stop }: OpenedPostgres): OpenedPostgres => ({
-  connection: { ...connection, connectionTimeoutMillis: COMMAND_CONNECTION_TIMEOUT_MS },
-  stop,
-});

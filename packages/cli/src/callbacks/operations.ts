@@ -41,7 +41,7 @@ export async function addEndpoint(
       ['endpoint', endpoint.endpoint_id],
       ['url', plain(endpoint.url)],
       ['kinds', endpoint.kinds.join(', ')],
-      ['secret', `${endpoint.secret} (store it: it is not shown again)`],
+      ['secret', shownOnce(endpoint.secret)],
     ]),
   );
   return EXIT.ok;
@@ -67,12 +67,14 @@ export async function rotateSecret({ connect, output, signal }: Session, id: str
   output.result(rotated, () =>
     block([
       ['endpoint', rotated.endpoint_id],
-      ['secret', `${rotated.secret} (store it: it is not shown again)`],
+      ['secret', shownOnce(rotated.secret)],
       ['until', `${localTime(rotated.former_secret_until)} callbacks are signed with the former secret too`],
     ]),
   );
   return EXIT.ok;
 }
+
+const shownOnce = (secret: string): string => `${secret} (store it: it is not shown again)`;
 
 /** What to do, by the status of a receiver that refuses. */
 const REFUSED: Readonly<Record<number, string>> = {

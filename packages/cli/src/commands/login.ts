@@ -1,5 +1,11 @@
 import type { Command } from 'commander';
-import { DEFAULT_PROFILE, type Profile, profilesFile, saveProfile } from '../configuration/profiles.ts';
+import {
+  DEFAULT_PROFILE,
+  environmentComesFirst,
+  type Profile,
+  profilesFile,
+  saveProfile,
+} from '../configuration/profiles.ts';
 import { CommandError } from '../errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { plain } from '../output/style.ts';
@@ -65,12 +71,10 @@ async function login(session: Session, options: LoginOptions): Promise<ExitCode>
       `Stored in ${profilesFile(environment)}, which only you can read.`,
     ].join('\n'),
   );
-  if (environment.login !== null) output.note(`warning: ${ENVIRONMENT_FIRST} --profile ${name}`);
+  const warning = environmentComesFirst(environment, name);
+  if (warning !== null) output.note(`warning: ${warning}`);
   return EXIT.ok;
 }
-
-const ENVIRONMENT_FIRST =
-  'TIBA_URL, TIBA_CLIENT_ID and TIBA_CLIENT_SECRET come before this login: unset them, or give each command';
 
 async function askForProfile({ stdin, signal }: Session, options: LoginOptions): Promise<Profile> {
   const { url, clientId, secretStdin, allowPlainHttp } = options;

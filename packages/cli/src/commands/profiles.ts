@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { profileNamed, readProfiles, writeProfiles } from '../configuration/profiles.ts';
+import { environmentComesFirst, profileNamed, readProfiles, writeProfiles } from '../configuration/profiles.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Session, Start } from '../session.ts';
 import { examples } from './examples.ts';
@@ -47,8 +47,7 @@ function listProfiles({ output, environment }: Session, use: string | null): Exi
   ]);
   if (rows.length > 0) output.rows(table, rows);
   else output.note('there is no stored login: run tiba login');
-  if (environment.login !== null) {
-    output.note(`TIBA_URL is set: commands without --profile use ${environment.login.url}, not a stored login`);
-  }
+  const warning = environmentComesFirst(environment, current ?? 'NAME');
+  if (warning !== null) output.note(`warning: ${warning}`);
   return EXIT.ok;
 }

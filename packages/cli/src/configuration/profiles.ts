@@ -84,6 +84,13 @@ export function profileNamed(profiles: Profiles['profiles'], name: string): Prof
   });
 }
 
+/** Why commands use another login than the stored one of this name; null when the environment has none. */
+export const environmentComesFirst = ({ login }: Environment, name: string): string | null =>
+  login === null
+    ? null
+    : `TIBA_URL, TIBA_CLIENT_ID and TIBA_CLIENT_SECRET come before a stored login, so commands use ${login.url}: ` +
+      `unset them, or give each command --profile ${name}`;
+
 /** What is wrong with the file's permissions; null when nothing is. */
 export const exposureOf = (environment: Environment): string | null => {
   const file = profilesFile(environment);
