@@ -125,7 +125,7 @@ for (const [key, filter, found] of SEARCHES) {
     const title = `${JSON.stringify(key)} ${JSON.stringify(filter)}${after === null ? '' : ', the next page'}`;
     test(title, async () => {
       const options = { after, limit: LIMIT, scannedMax: SCANNED_MAX };
-      const { sql, values } = searchQuery(key, { ...NO_FILTER, ...filter }, options);
+      const { sql, values } = searchQuery(key, { ...NO_FILTER, ...filter }, options, false);
       await client.query(`begin; ${settingsOf(key)}`);
       try {
         const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
@@ -152,6 +152,29 @@ for (const [key, filter, found] of SEARCHES) {
   }
 }
 
+interface Found {
+  readonly matches: boolean;
+  readonly position: string;
+  readonly transaction_id: string;
+}
+
+test('a distributed database gets other statements, which find the same', async () => {
+  for (const [key, filter] of SEARCHES) {
+    for (const after of [null, AFTER]) {
+      const options = { after, limit: LIMIT, scannedMax: SCANNED_MAX };
+      const [one, distributed] = await Promise.all(
+        [false, true].map(async (isDistributed) => {
+          const { sql, values } = searchQuery(key, { ...NO_FILTER, ...filter }, options, isDistributed);
+          if (isDistributed) assert.doesNotMatch(sql, /lateral|ctid|union/);
+          const { rows } = await client.query<Found>(sql, [...values]);
+          return rows.flatMap(({ matches, position, transaction_id: id }) => (matches ? [`${position} ${id}`] : []));
+        }),
+      );
+      assert.deepEqual(distributed, one, `${JSON.stringify(key)} ${JSON.stringify(filter)}`);
+    }
+  }
+});
+
 const explained = async (sql: string, values: readonly unknown[]): Promise<Plan[]> => {
   const { rows } = await client.query<{ 'QUERY PLAN': readonly { readonly Plan: Plan }[] }>(
     `explain (analyze, timing off, format json) ${sql}`,
@@ -171,7 +194,7 @@ const EXACT: readonly (readonly [SearchKey, Partial<SearchFilter>, table: string
 for (const [key, filter, table, index] of EXACT) {
   test(`${JSON.stringify(key)} ${JSON.stringify(filter)} reads only what it finds`, async () => {
     const options = { after: null, limit: 2, scannedMax: SCANNED_MAX };
-    const { sql, values } = searchQuery(key, { ...NO_FILTER, ...filter }, options);
+    const { sql, values } = searchQuery(key, { ...NO_FILTER, ...filter }, options, false);
     await client.query(`begin; ${settingsOf(key)}`);
     try {
       const nodes = await explained(sql, values);

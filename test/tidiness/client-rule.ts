@@ -87,6 +87,7 @@ const EXEMPT: Readonly<Record<string, string>> = {
   'status-inquiry-claims.ts postpone': CLAIM,
   'transaction-search.ts newestSource': OPERATOR,
   'transaction-search.ts sourceOf': OPERATOR,
+  'transaction-search.ts sourceOverNodes': OPERATOR,
   'transactions.ts NEWLY_OVERDUE_SQL': CLAIM,
   'transactions.ts listOverdue': OPERATOR,
 };

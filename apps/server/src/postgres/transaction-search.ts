@@ -95,7 +95,7 @@ export async function searchTransactions(
     let { after } = options;
     for (const createdFrom of windows) {
       const left = { after, limit: limit - found.length, scannedMax };
-      const { sql, values } = searchQuery(key, { ...filter, createdFrom }, left);
+      const { sql, values } = searchQuery(key, { ...filter, createdFrom }, left, database.distributed);
       const { rows } = await query<SearchRow>(sql, values);
       found.push(...rows.filter(({ matches }) => matches));
       // More were found, or the last row is the last one that was read, whether it matches or not.
@@ -145,6 +145,7 @@ export function searchQuery(
   key: SearchKey,
   filter: SearchFilter,
   { after, limit, scannedMax }: Required<SearchOptions>,
+  distributed: boolean,
 ): { readonly sql: string; readonly values: readonly unknown[] } {
   const values: unknown[] = [];
   const parameter = (value: unknown): string => `$${values.push(value)}`;
@@ -152,7 +153,8 @@ export function searchQuery(
   const further = furtherConditions(key, filter, parameter);
   // Without further conditions each row that is read is a result.
   const readMax = parameter(further.length === 0 ? Math.min(limit + 1, scannedMax) : scannedMax);
-  const source = sourceOf(key, filter, { ...range, readMax, parameter });
+  const findSource = distributed ? sourceOverNodes : sourceOf;
+  const source = findSource(key, filter, { ...range, readMax, parameter });
   const matches = further.length === 0 ? 'true' : `(${further.join(' and ')})`;
   // Exact: a position that was rounded would skip transactions.
   const position = `to_char(t.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
@@ -246,6 +248,45 @@ function sourceOf(key: SearchKey, filter: SearchFilter, source: Source): string 
   }
 }
 
+/**
+ * The same on a distributed PostgreSQL: one scan, which Citus sends to all nodes with its order and its limit. It takes
+ * neither scans that depend on other rows nor places of rows.
+ */
+function sourceOverNodes(key: SearchKey, filter: SearchFilter, source: Source): string {
+  const { clientId, status, overdue } = filter;
+  const { time, readMax, parameter } = source;
+  const conditions = [
+    ...keyConditions(key, source),
+    ...(clientId === null ? [] : [`t.client_id = ${parameter(clientId)}`]),
+    ...(status === null ? [] : [isStatus(status)]),
+    ...(overdue === true ? [OVERDUE] : []),
+  ];
+  if (key.by === 'time' && clientId === null && overdue !== true) return newestSource(conditions, source);
+  return `select t.* from tiba.transactions t
+           where ${[...conditions, ...time, 'true'].join(' and ')} ${ORDER} limit ${readMax}`;
+}
+
+function keyConditions(key: SearchKey, source: Source): string[] {
+  const { parameter } = source;
+  switch (key.by) {
+    case 'identifier':
+      return [`(${identifierConditions(key, parameter).join(' or ')})`];
+    case 'account_number':
+      return [`t.account_number = any (${parameter(key.values)}::text[])`];
+    case 'amount':
+      return amountKeyConditions(key, source);
+    case 'time':
+      return [];
+  }
+}
+
+function amountKeyConditions({ value }: KeyOfAmount, source: Source): string[] {
+  const amount = `${source.parameter(value)}::numeric`;
+  return [...amountIndexConditions(amount, source), `t.amount = ${amount}`];
+}
+
+type KeyOfAmount = Extract<SearchKey, { by: 'amount' }>;
+
 /** The index of times has whole seconds, of which many transactions have the same. */
 const SECOND = "date_trunc('second', t.created_at at time zone 'utc')";
 
@@ -267,32 +308,29 @@ const newestSource = (conditions: readonly string[], source: Source): string =>
  * Final transactions have an index by quarter of an hour and amount, which is probed for each quarter of the range.
  * Those in PROCESS are few.
  */
-function amountSource({ value }: { readonly value: string }, source: Source): string {
-  const { first, last, time, readMax, parameter } = source;
+function amountSource({ value }: KeyOfAmount, source: Source): string {
+  const { time, readMax, parameter } = source;
   const amount = `${parameter(value)}::numeric`;
-  const quarters = `array(select generate_series(tiba.quarter_hour(${first}), tiba.quarter_hour(${last})))`;
   const scan = (table: string, conditions: readonly string[]): string =>
     `(select t.* from ${table} t
        where ${[...conditions, `t.amount = ${amount}`, ...time].join(' and ')} ${ORDER} limit ${readMax})`;
-  const ofAmount = `hash_numeric(t.amount) = hash_numeric(${amount})`;
   return [
     scan('tiba.transactions_in_process', secondsOf(source)),
-    scan('tiba.transactions_final', [`tiba.quarter_hour(t.created_at) = any (${quarters})`, ofAmount]),
+    scan('tiba.transactions_final', amountIndexConditions(amount, source)),
   ].join(' union all ');
+}
+
+function amountIndexConditions(amount: string, { first, last }: Pick<Range, 'first' | 'last'>): string[] {
+  const quarters = `array(select generate_series(tiba.quarter_hour(${first}), tiba.quarter_hour(${last})))`;
+  return [`tiba.quarter_hour(t.created_at) = any (${quarters})`, `hash_numeric(t.amount) = hash_numeric(${amount})`];
 }
 
 /**
  * One scan for each identifier: a row is read once, also where several of its identifiers match. `offset 0` keeps the
  * planner from reading all rows in the order of the result instead.
  */
-function identifierSource(
-  { identifiers, values }: Extract<SearchKey, { by: 'identifier' }>,
-  { time, parameter }: Source,
-): string {
-  const wanted = `any (${parameter(values)}::text[])`;
-  const conditions = identifiers.flatMap((identifier) =>
-    CONDITIONS[identifier].map((condition) => condition.replace('$', () => wanted)),
-  );
+function identifierSource(key: KeyOfIdentifiers, { time, parameter }: Source): string {
+  const conditions = identifierConditions(key, parameter);
   // Each of the tables has places of its own.
   const sources = TABLES.map((name) => {
     const scans = conditions.map((condition) => `(select ctid from ${name} where ${condition} limit ${SCANNED_MAX})`);
@@ -300,6 +338,18 @@ function identifierSource(
      where ${[`t.ctid = any (array(${[...new Set(scans)].join(' union ')}))`, ...time].join(' and ')} offset 0)`;
   });
   return sources.join(' union all ');
+}
+
+type KeyOfIdentifiers = Extract<SearchKey, { by: 'identifier' }>;
+
+function identifierConditions(
+  { identifiers, values }: KeyOfIdentifiers,
+  parameter: (value: unknown) => string,
+): string[] {
+  const wanted = `any (${parameter(values)}::text[])`;
+  return identifiers.flatMap((identifier) =>
+    CONDITIONS[identifier].map((condition) => condition.replace('$', () => wanted)),
+  );
 }
 
 const TABLES = ['tiba.transactions_in_process', 'tiba.transactions_final'];
