@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import pino from 'pino';
-import { createAuditLog } from '../../apps/server/src/account-checks/audit-log.ts';
+import { type AuditLog, createAuditLog } from '../../apps/server/src/account-checks/audit-log.ts';
 import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import {
   deleteAccountChecks,
@@ -113,25 +113,53 @@ test('checks during an outage and a freeze of PostgreSQL leave one audit record 
   assert.ok(ids.length > 50 && ids.every((id) => recorded.has(id)));
 });
 
+function hasCapacity(auditLog: AuditLog, clientId: string): boolean {
+  try {
+    auditLog.requireCapacity(clientId);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 test('when too many audit records are pending, checks are rejected until PostgreSQL recovers', async () => {
   const auditLog = createAuditLog({ database, log, metrics, pendingMax: 2 });
   const before = await storedCount();
   await server.stop();
   auditLog.add(record());
-  auditLog.requireCapacity();
+  auditLog.requireCapacity('alpha');
   auditLog.add(record());
-  assert.throws(() => auditLog.requireCapacity(), DatabaseUnavailable);
+  assert.throws(() => auditLog.requireCapacity('alpha'), DatabaseUnavailable);
   await server.start();
-  await eventually('there is capacity again', () => {
-    try {
-      auditLog.requireCapacity();
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  await eventually('there is capacity again', () => hasCapacity(auditLog, 'alpha'));
   await auditLog.close();
   assert.equal(await storedCount(), before + 2);
+});
+
+test('on a distributed database, a node that is away stops the records of its own clients only', async () => {
+  const before = await storedCount();
+  let isAway = true;
+  const halfAway: Database = {
+    ...database,
+    distributed: true,
+    query: (sql, values, name) =>
+      isAway && values?.includes('beta') === true
+        ? Promise.reject(new DatabaseUnavailable('the node is away', false))
+        : database.query(sql, values, name),
+  };
+  const auditLog = createAuditLog({ database: halfAway, log, metrics, pendingMax: 2 });
+  const beta = { ...record(), client_id: 'beta' };
+  auditLog.add(beta);
+  auditLog.add(beta);
+  for (let count = 1; count <= 3; count += 1) {
+    await eventually('the records of alpha have capacity', () => hasCapacity(auditLog, 'alpha'));
+    auditLog.add(record());
+    await eventually('they are stored', async () => (await storedCount()) === before + count);
+  }
+  assert.throws(() => auditLog.requireCapacity('beta'), DatabaseUnavailable);
+  isAway = false;
+  await auditLog.close();
+  assert.equal(await storedCount(), before + 5);
 });
 
 test('closing gives up while PostgreSQL is down, and no write follows that keeps the process from ending', async (t) => {

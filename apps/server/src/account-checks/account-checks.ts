@@ -89,7 +89,7 @@ export function createAccountChecks(dependencies: AccountChecksDependencies): Ac
     },
     close: () => inProgress.whenNone(CLOSE_TIMEOUT_MS),
     async check(inquiry, { ageMaxSeconds = 0, requestId } = {}) {
-      auditLog.requireCapacity();
+      auditLog.requireCapacity(inquiry.clientId);
       inProgress.begin();
       try {
         const { clientId } = inquiry;

@@ -1,5 +1,6 @@
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database } from './database.ts';
+import { insertListedAccountChecks } from './distributed/account-checks.ts';
 import { deleteOverClients, eachClient, earliestOverClients, ofClient } from './distributed/one-client.ts';
 
 const COLUMNS = [
@@ -17,7 +18,9 @@ const COLUMNS = [
  * One audit record, as text by column: created once for each check on the hot path and sent as it is. `checked_at` is
  * ISO 8601 UTC, `account_hash` hexadecimal.
  */
-export type NewAccountCheck = Readonly<Record<(typeof COLUMNS)[number], string | null>>;
+export interface NewAccountCheck extends Readonly<Record<(typeof COLUMNS)[number], string | null>> {
+  readonly client_id: string;
+}
 
 /**
  * Inserts audit records with the IDs `firstId` and following. After an error it may be unknown whether a batch was
@@ -28,6 +31,7 @@ export async function insertAccountChecks(
   firstId: number,
   checks: readonly NewAccountCheck[],
 ): Promise<void> {
+  if (database.distributed) return insertListedAccountChecks(database, firstId, checks);
   await database.query(INSERT_SQL, [...toColumnParameters(COLUMNS, checks), firstId], 'insert-account-checks');
 }
 
@@ -66,7 +70,7 @@ export interface AccountCheckFilter {
 /** The newest first. Crosses clients: it is for the operator. */
 export async function findAccountChecks(database: Database, filter: AccountCheckFilter): Promise<AccountCheck[]> {
   const found: AccountCheck[] = [];
-  for await (const own of eachClient(database)) found.push(...(await findNewest(own, filter)));
+  for await (const own of eachClient(database, filter.clientId)) found.push(...(await findNewest(own, filter)));
   if (!database.distributed) return found;
   return found.sort((one, other) => (one.checkedAt < other.checkedAt ? 1 : -1)).slice(0, filter.limit);
 }
