@@ -66,10 +66,18 @@ suite('a transaction look-up', () => {
     ['unknown-client', 'one', false, null],
   ];
 
+  // A distributed PostgreSQL gets another statement, which one PostgreSQL executes too.
   test('matches transaction IDs before reference IDs, exactly, and only of the same client', async () => {
-    const lookUp = createTransactionLookUp(service.app.database);
-    for (const [clientId, value, alsoTransactionId, expected] of cases) {
-      assert.equal(await find(lookUp, clientId, value, alsoTransactionId), expected, `${clientId} ${value}`);
+    for (const distributed of [false, true]) {
+      const lookUp = createTransactionLookUp({ ...service.app.database, distributed });
+      for (const [clientId, value, alsoTransactionId, expected] of cases) {
+        assert.equal(await find(lookUp, clientId, value, alsoTransactionId), expected, `${clientId} ${value}`);
+      }
+      const found = await Promise.all(cases.map(([clientId, value, also]) => find(lookUp, clientId, value, also)));
+      assert.deepEqual(
+        found,
+        cases.map(([, , , expected]) => expected),
+      );
     }
   });
 
@@ -99,16 +107,22 @@ suite('a transaction look-up', () => {
       queries.push(parameters[2]);
       return database.query(...parameters);
     };
-    const lookUp = createTransactionLookUp({ ...database, query });
-    for (const client of ['alpha', 'beta', 'unknown-client']) {
-      const own = cases.filter(([clientId, value, also]) => clientId === client && also === isTransactionId(value));
-      const values = [...own, ...own.toReversed()].map(([, value]) => value);
-      const expected = [...own, ...own.toReversed()].map(([, , , transactionId]) => transactionId);
-      assert.deepEqual(await findAll(lookUp, client, values), expected);
+    for (const [distributed, statement] of [
+      [false, 'transaction-look-up-all'],
+      [true, 'transaction-look-up-of-client'],
+    ] as const) {
+      const lookUp = createTransactionLookUp({ ...database, query, distributed });
+      for (const client of ['alpha', 'beta', 'unknown-client']) {
+        const own = cases.filter(([clientId, value, also]) => clientId === client && also === isTransactionId(value));
+        const values = [...own, ...own.toReversed()].map(([, value]) => value);
+        const expected = [...own, ...own.toReversed()].map(([, , , transactionId]) => transactionId);
+        assert.deepEqual(await findAll(lookUp, client, values), expected);
+      }
+      assert.deepEqual(queries, Array(3).fill(statement));
+      assert.deepEqual(await findAll(lookUp, 'alpha', []), []);
+      assert.equal(queries.length, 3, 'nothing to look up needs no query');
+      queries.length = 0;
     }
-    assert.deepEqual(queries, Array(3).fill('transaction-look-up-all'));
-    assert.deepEqual(await findAll(lookUp, 'alpha', []), []);
-    assert.equal(queries.length, 3, 'nothing to look up needs no query');
   });
 
   test('reads the table each time', async () => {

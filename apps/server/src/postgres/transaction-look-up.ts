@@ -1,5 +1,6 @@
 import { isTransactionId } from '../domain/identifiers.ts';
 import { type Database, DatabaseUnavailable } from './database.ts';
+import { findRenderedOf } from './distributed/transaction-look-up.ts';
 import { parsePrinted, printed } from './rendered-transactions.ts';
 
 /** A transaction as a status check needs it. */
@@ -70,7 +71,7 @@ function createLookUpByClient(database: Database, options: LookUpOptions): Trans
   const ofClient = (clientId: string): TransactionLookUp => {
     const known = lookUps.get(clientId);
     if (known !== undefined) return known;
-    const created = createLookUp(database, (batch) => queryBatchOf(database, clientId, batch), options);
+    const created = createLookUp(database, (batch) => findRenderedOf(database, clientId, batch), options);
     lookUps.set(clientId, created);
     return created;
   };
@@ -174,29 +175,15 @@ async function queryBatch(database: Database, batch: readonly PendingLookUp[]): 
   return splitResults(rows, batch.length);
 }
 
-const queryBatchOf = (database: Database, clientId: string, batch: readonly PendingLookUp[]): Promise<string[]> =>
-  queryOf(
-    database,
-    clientId,
-    batch.map(({ value, alsoTransactionId }) => ({ value, kind: alsoTransactionId ? 't' : 'r' })),
-  );
-
-const queryAll = (database: Database, clientId: string, values: readonly string[]): Promise<string[]> =>
-  queryOf(
-    database,
-    clientId,
-    values.map((value) => ({ value, kind: isTransactionId(value) ? 't' : 'r' })),
-  );
-
-async function queryOf(
-  database: Database,
-  clientId: string,
-  lookUps: readonly { readonly value: string; readonly kind: 't' | 'r' }[],
-): Promise<string[]> {
-  const kinds = lookUps.map(({ kind }) => kind).join('');
-  const parameters = [clientId, kinds, lookUps.map(({ value }) => value).join(SEPARATOR)];
+async function queryAll(database: Database, clientId: string, values: readonly string[]): Promise<string[]> {
+  if (database.distributed) {
+    const lookUps = values.map((value) => ({ value, alsoTransactionId: isTransactionId(value) }));
+    return findRenderedOf(database, clientId, lookUps);
+  }
+  const kinds = values.map((value) => (isTransactionId(value) ? 't' : 'r')).join('');
+  const parameters = [clientId, kinds, values.join(SEPARATOR)];
   const rows = await database.query<ResultRow>(LOOK_UP_ALL_SQL, parameters, 'transaction-look-up-all');
-  return splitResults(rows, lookUps.length);
+  return splitResults(rows, values.length);
 }
 
 type ResultRow = { readonly results: string };
