@@ -192,7 +192,42 @@ suite('statements of one client', () => {
   });
 });
 
+/** What `distribute` calls of Citus: here it only notes which tables are distributed. */
+const CITUS = `
+create table public.pg_dist_partition (logicalrelid regclass, partmethod "char", repmodel "char");
+create table public.pg_dist_node (groupid int, isactive boolean);
+insert into public.pg_dist_node values (0, true), (1, true);
+insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+values (99999, 'citus', 10, 'public'::regnamespace, false, '13.2-1');
+create function public.create_reference_table(name text) returns void language sql
+  as $$ insert into public.pg_dist_partition values (name::regclass, 'n', 't') $$;
+create function public.create_distributed_table(name text, key text, colocate_with text) returns void language sql
+  as $$ insert into public.pg_dist_partition values (name::regclass, 'h', 's') $$`;
+
+const FOREIGN_KEYS = `
+select relname as source from pg_constraint join pg_class c on c.oid = conrelid
+ where contype = 'f' and confrelid in ('tiba.clients'::regclass, 'tiba.restores'::regclass) order by 1`;
+
 suite('distributing', () => {
+  // Regression: Citus took over the tables of bulk validations, and then refused to store their results.
+  test('frees the tables that stay on the coordinator, and changes nothing when it is repeated', async () => {
+    const own = await createTestDatabase();
+    const database = openDatabase({ connection: own.connection, connectionsMax: 1, log: pino({ level: 'silent' }) });
+    try {
+      await querySql(own, CITUS);
+      const tables: string[] = [];
+      await distribute(database, (table) => tables.push(table));
+      await distribute(database, assert.fail);
+      assert.equal(await isDistributed(database), true);
+      assert.equal(tables.length, 12);
+      const sources = (await querySql(own, FOREIGN_KEYS)).map(({ source }) => source);
+      assert.deepEqual(sources, ['callback_endpoints', 'client_secret_uses', 'event_sequences']);
+    } finally {
+      await database.close();
+      await own.drop();
+    }
+  });
+
   test('needs Citus, and says what to do', async () => {
     const database = openDatabase({
       connection: testDatabase.connection,

@@ -37,7 +37,7 @@ export async function listUndelivered(
 ): Promise<UndeliveredDelivery[]> {
   const found: UndeliveredDelivery[] = [];
   // Clients come in the order of the key.
-  for await (const own of eachClient(database)) {
+  for await (const own of eachClient(database, filter.clientId)) {
     if (found.length < limit) found.push(...(await listOwn(own, filter, { after, limit: limit - found.length })));
   }
   return found;

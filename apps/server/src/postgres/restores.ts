@@ -89,6 +89,8 @@ async function endWhatPeopleDid(query: Query): Promise<void> {
 }
 
 async function record(query: Query): Promise<Restore & { readonly clients: number }> {
+  // A distributed PostgreSQL changes the copies of a table only where it has read the others one node after the other.
+  if (query.distributed === true) await query("set local citus.multi_shard_modify_mode to 'sequential'");
   await query('lock table tiba.restores, tiba.event_sequences in share row exclusive mode');
   const { rows } = await query<{ epoch: string; restored_at: Date; restored_to: Date | null }>(
     // Processes wrote their heartbeats until the moment of the backup.
@@ -113,7 +115,8 @@ async function record(query: Query): Promise<Restore & { readonly clients: numbe
      select client_id, ${SEQUENCE_FLOOR} from tiba.clients order by client_id
          on conflict (client_id) do update set last_sequence = excluded.last_sequence`,
   );
-  await query(`update tiba.bank_availability set version = greatest(version, ${VERSION_FLOOR})`);
+  const versionFloor = Math.floor(Number(restore.epoch) / SECONDS_PER_VERSION);
+  await query('update tiba.bank_availability set version = greatest(version, $1::integer)', [versionFloor]);
   await query('update tiba.clients set tokens_valid_from = now()');
   // Triggers notify as well, except on a distributed PostgreSQL.
   await query("select pg_notify('tiba_clients', ''), pg_notify('tiba_restores', '')");

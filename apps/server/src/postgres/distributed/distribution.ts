@@ -36,6 +36,9 @@ export async function isDistributed(database: Pick<Database, 'query'>): Promise<
   return table?.distributed === true;
 }
 
+/** Stays on the coordinator too, but is changed in statements that change clients, so Citus must know it. */
+const KNOWN_TABLE = 'client_secret_uses';
+
 /** Moving the rows of a large table takes long. */
 const TIMEOUT_MS = 6 * 60 * 60_000;
 
@@ -51,6 +54,7 @@ export async function distribute(database: Database, onTable: (table: string) =>
     await changeOnce(database, table, onTable, async (query) => {
       // Triggers of such tables do not run where processes listen. The statements that change them notify as well.
       await query(`drop trigger if exists ${table}_changed on tiba.${table}`);
+      await dropForeignKeysTo(query, table);
       await query(`select create_reference_table('tiba.${table}')`);
     });
   }
@@ -61,6 +65,19 @@ export async function distribute(database: Database, onTable: (table: string) =>
       await query(`select create_distributed_table('tiba.${table}', 'client_id', colocate_with => '${beside}')`);
     });
   }
+}
+
+/**
+ * Of the tables that stay on the coordinator: Citus takes over tables with a foreign key to one of its own, and then
+ * refuses statements that one PostgreSQL executes. Neither clients nor restores are ever removed.
+ */
+async function dropForeignKeysTo(query: Query, table: string): Promise<void> {
+  const { rows } = await query<{ name: string; source: string }>(
+    `select quote_ident(conname) as name, conrelid::regclass::text as source from pg_constraint
+      where contype = 'f' and confrelid = $1::regclass and conrelid <> all ($2::regclass[])`,
+    [`tiba.${table}`, [...DISTRIBUTED_TABLES, KNOWN_TABLE].map((name) => `tiba.${name}`)],
+  );
+  for (const { name, source } of rows) await query(`alter table ${source} drop constraint ${name}`);
 }
 
 const CITUS_MIN_MAJOR = 13;

@@ -118,10 +118,10 @@ export async function earliestOverClients(
   return earliest;
 }
 
-/** The database itself; of a distributed one, the same for each client. */
-export async function* eachClient(database: Database): AsyncGenerator<Database> {
-  if (!database.distributed) {
-    yield database;
+/** The database itself; of a distributed one, the same for each client, or for the one that is given. */
+export async function* eachClient(database: Database, onlyClientId: string | null = null): AsyncGenerator<Database> {
+  if (!database.distributed || onlyClientId !== null) {
+    yield onlyClientId === null ? database : databaseOfClient(database, onlyClientId);
     return;
   }
   const clients = await database.query<{ client_id: string }>('select client_id from tiba.clients order by client_id');
