@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import cluster from 'node:cluster';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Writable } from 'node:stream';
@@ -13,6 +13,7 @@ import type { Step } from './scripted-process.ts';
 
 interface Supervised {
   readonly supervisor: Supervisor;
+  readonly directory: string;
   /** The lines of the parent's log with this message. */
   logged(message: string): Record<string, unknown>[];
   /** The workers that were started so far, in order. */
@@ -58,7 +59,12 @@ async function supervise(
     await supervisor.stop();
     await rm(directory, { recursive: true });
   });
-  return { supervisor, logged, startedPids: () => logged('worker process started').map(({ pid }) => Number(pid)) };
+  return {
+    supervisor,
+    directory,
+    logged,
+    startedPids: () => logged('worker process started').map(({ pid }) => Number(pid)),
+  };
 }
 
 const ENDED = 'worker process ended by itself; starting another';
@@ -109,6 +115,21 @@ test('a parent goes on while the system does not start processes', async (t) => 
   cluster.setupPrimary({ args });
   await eventually('it is replaced', () => startedPids().length === 2);
   assert.equal(await supervisor.restart(), true);
+});
+
+test('a worker that is still starting ends when it is told to', async (t) => {
+  let written = '';
+  const { supervisor, directory } = await supervise(t, ['serve', 'late'], {
+    stopTimeoutMs: 60_000,
+    onLines: (lines) => void (written += lines),
+  });
+  const restarted = supervisor.restart();
+  await eventually('the new worker starts', () => written.includes('late'));
+  const stopped = supervisor.stop();
+  await writeFile(path.join(directory, 'starts.go'), '');
+  await stopped;
+  assert.equal(await restarted, false);
+  assert.equal(written.split('stop').length - 1, 2, 'a worker was killed');
 });
 
 test('a worker that hangs is killed and replaced; one that answers is not', async (t) => {

@@ -20,6 +20,8 @@ export type EndOrder = 'stop' | 'retire';
  * short. `run` and `all-metrics` are answered, or `failed`; the number connects the answer with the question.
  */
 export type ToParent =
+  /** It listens from now on. */
+  | readonly ['connected']
   | readonly ['ready']
   | readonly ['run', number, LimitOperation, readonly string[], Arguments]
   /** Answered with `leased` if the worker asks for more. */

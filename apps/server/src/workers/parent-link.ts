@@ -1,5 +1,4 @@
 import cluster from 'node:cluster';
-import { once } from 'node:events';
 import type { MetricSnapshot } from '../observability/metric-snapshot.ts';
 import { type ConnectionEvents, UnknownScript, type ValkeyConnection } from '../valkey/place.ts';
 import { createLeases, type WorkerLeases } from './leases.ts';
@@ -35,6 +34,7 @@ interface LinkState {
   lastQuestion: number;
   liveProcesses: number;
   snapshot: () => Promise<MetricSnapshot[]>;
+  readonly start: PromiseWithResolvers<WorkerStart>;
   readonly end: PromiseWithResolvers<EndOrder>;
   readonly leases: WorkerLeases;
 }
@@ -43,21 +43,21 @@ const METRICS_TIMEOUT_MS = 3_000;
 
 /** Resolves when the parent has said what this worker begins with. */
 export async function connectToParent(): Promise<ParentLink> {
-  const [first] = (await once(process, 'message')) as [ToWorker];
-  if (first[0] !== 'start') throw new Error(`the parent began with ${first[0]}`);
-  const start = first[1];
-  // Node would end this process at once when the parent is gone, with its requests in flight.
-  if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
   const state: LinkState = {
     pending: new Map(),
     lastQuestion: 0,
-    liveProcesses: start.processes,
+    liveProcesses: 1,
     snapshot: async () => [],
+    start: Promise.withResolvers(),
     end: Promise.withResolvers(),
     leases: createLeases((exchange) => send(['lease', exchange])),
   };
+  // Node would end this process at once when the parent is gone, with its requests in flight.
+  if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
   process.on('message', (message) => receive(state, message as ToWorker));
   process.once('disconnect', () => loseParent(state));
+  send(['connected']);
+  const start = await state.start.promise;
   return {
     ...start,
     openLimits: (events) => openLimits(state, events),
@@ -103,6 +103,8 @@ function receive(state: LinkState, message: ToWorker): void {
       state.end.resolve(message[1]);
       break;
     case 'start':
+      state.liveProcesses = message[1].processes;
+      state.start.resolve(message[1]);
       break;
   }
 }
@@ -114,6 +116,7 @@ async function answerMetrics({ snapshot }: LinkState, question: number): Promise
 }
 
 function loseParent(state: LinkState): void {
+  state.start.reject(new Error('the parent process is gone'));
   state.end.resolve('stop');
   for (const { reject } of state.pending.values()) reject(new Error('the parent process is gone'));
   state.pending.clear();

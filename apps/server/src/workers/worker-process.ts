@@ -45,6 +45,8 @@ interface WorkerState {
   readonly ready: PromiseWithResolvers<boolean>;
   readonly questions: Map<number, () => void>;
   readonly leaseHolder: LeaseHolder;
+  /** What was said to it before it listens; null from then on. Node would lose it. */
+  waiting: ToWorker[] | null;
   isReady: boolean;
   isEnding: boolean;
   lastQuestion: number;
@@ -63,6 +65,7 @@ export function startWorker(dependencies: WorkerDependencies): WorkerProcess {
     ready: Promise.withResolvers(),
     questions: new Map(),
     leaseHolder: { recall: (key) => send(state, ['recall', key]) },
+    waiting: [],
     isReady: false,
     isEnding: false,
     lastQuestion: 0,
@@ -125,8 +128,9 @@ const untilExit = ({ process }: Worker): Promise<number | string> =>
 
 const ignore = (): void => {};
 
-function send({ worker }: WorkerState, message: ToWorker): void {
-  if (worker.isConnected()) worker.process.send(message, undefined, undefined, ignore);
+function send({ worker, waiting }: WorkerState, message: ToWorker): void {
+  if (waiting !== null) waiting.push(message);
+  else if (worker.isConnected()) worker.process.send(message, undefined, undefined, ignore);
 }
 
 /** One message that cannot be answered must not end the parent. */
@@ -147,6 +151,12 @@ async function receiveSafely(state: WorkerState, message: ToParent): Promise<voi
 async function receive(state: WorkerState, message: ToParent): Promise<void> {
   const { limits, renderMetrics } = state.dependencies;
   switch (message[0]) {
+    case 'connected': {
+      const { waiting } = state;
+      state.waiting = null;
+      for (const each of waiting ?? []) send(state, each);
+      break;
+    }
     case 'run': {
       const reply = limits.run(message[2], message[3], message[4]);
       send(state, ['ran', message[1], reply instanceof Promise ? await reply : reply]);
