@@ -72,13 +72,10 @@ const SCANNED_MAX = 5_000;
 /** As in transaction-list.ts: entries are read in the order of the index. */
 const IN_INDEX_ORDER = 'set local enable_bitmapscan = off; set local enable_sort = off';
 
-/** A search for an amount probes its index many times, and then reads the rows in the order of the disk. */
-const BY_BITMAP = 'set local enable_indexscan = off; set local enable_seqscan = off';
-
-/** What the planner may choose from for a search. Exported for the test of its plans. */
-export const settingsOf = ({ by }: SearchKey): string => (by === 'amount' ? BY_BITMAP : IN_INDEX_ORDER);
-
 const ORDER = 'order by created_at desc, amount desc, transaction_id desc, client_id desc';
+/** The same order, for the indexes that have times as whole seconds or quarters of an hour. */
+const BY_SECOND = ORDER.replace('order by', 'order by created_second desc,');
+const BY_QUARTER_HOUR = ORDER.replace('order by', 'order by tiba.quarter_hour(created_at) desc,');
 
 /** One page of the transactions of all clients, the newest first. */
 export async function searchTransactions(
@@ -90,7 +87,7 @@ export async function searchTransactions(
   const { limit, scannedMax = SCANNED_MAX } = options;
   const windows = key.by === 'amount' ? windowsOf(filter, options.after) : [filter.createdFrom];
   return database.transaction(async (query) => {
-    await query(settingsOf(key));
+    await query(IN_INDEX_ORDER);
     const found: SearchRow[] = [];
     let { after } = options;
     for (const createdFrom of windows) {
@@ -158,12 +155,14 @@ export function searchQuery(
   const matches = further.length === 0 ? 'true' : `(${further.join(' and ')})`;
   // Exact: a position that was rounded would skip transactions.
   const position = `to_char(t.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+  // That of the source, so that PostgreSQL stops where the page is full.
+  const order = isNewest(key, filter) ? BY_SECOND : ORDER;
   const sql = `
     select ${TRANSACTION_COLUMNS}, ${position} as position, t.matches, t.scanned
-      from (select t.*, ${matches} as matches, row_number() over (${ORDER})::integer as scanned
-              from (select * from (${source}) as indexed ${ORDER} limit ${readMax}) as t) as t
+      from (select t.*, ${matches} as matches, row_number() over (${order})::integer as scanned
+              from (select * from (${source}) as indexed ${order} limit ${readMax}) as t) as t
      where t.matches or t.scanned = ${parameter(scannedMax)}
-     ${ORDER.replaceAll(/(\w+) desc/g, 't.$1 desc')} limit ${parameter(limit + 1)}`;
+     ${order.replaceAll(/(\w+) desc/g, 't.$1 desc')} limit ${parameter(limit + 1)}`;
   return { sql, values };
 }
 
@@ -241,7 +240,7 @@ function sourceOf(key: SearchKey, filter: SearchFilter, source: Source): string 
       // These have an index over all clients, and one by client.
       if (overdue === true) return clientId === null ? scan([OVERDUE]) : scans([clients()], [OWN, OVERDUE]);
       // Those in PROCESS are few among all, and have a table of their own.
-      if (clientId === null) return newestSource(status === 'PROCESS' ? [isStatus(status)] : [], source);
+      if (isNewest(key, filter)) return newestSource(status === 'PROCESS' ? [isStatus(status)] : [], source);
       return (status === null ? STATUSES : [status])
         .map((each) => `(${scans([clients()], [OWN, isStatus(each)])})`)
         .join(' union all ');
@@ -261,7 +260,7 @@ function sourceOverNodes(key: SearchKey, filter: SearchFilter, source: Source): 
     ...(status === null ? [] : [isStatus(status)]),
     ...(overdue === true ? [OVERDUE] : []),
   ];
-  if (key.by === 'time' && clientId === null && overdue !== true) return newestSource(conditions, source);
+  if (isNewest(key, filter)) return newestSource(conditions, source);
   return `select t.* from tiba.transactions t
            where ${[...conditions, ...time, 'true'].join(' and ')} ${ORDER} limit ${readMax}`;
 }
@@ -300,9 +299,13 @@ function secondsOf({ first, last }: Range): string[] {
 
 /** Of all clients. The transactions of one second are sorted. */
 const newestSource = (conditions: readonly string[], source: Source): string =>
-  `select t.* from tiba.transactions t
+  `select t.*, ${SECOND} as created_second from tiba.transactions t
     where ${[...conditions, ...secondsOf(source), ...source.time, 'true'].join(' and ')}
-    order by ${SECOND} desc, ${ORDER.replace('order by ', '')} limit ${source.readMax}`;
+    ${BY_SECOND} limit ${source.readMax}`;
+
+/** Whether the index of times over all clients is read. */
+const isNewest = (key: SearchKey, { clientId, overdue }: SearchFilter): boolean =>
+  key.by === 'time' && clientId === null && overdue !== true;
 
 /**
  * Final transactions have an index by quarter of an hour and amount, which is probed for each quarter of the range.
@@ -311,12 +314,12 @@ const newestSource = (conditions: readonly string[], source: Source): string =>
 function amountSource({ value }: KeyOfAmount, source: Source): string {
   const { time, readMax, parameter } = source;
   const amount = `${parameter(value)}::numeric`;
-  const scan = (table: string, conditions: readonly string[]): string =>
+  const scan = (table: string, conditions: readonly string[], order: string): string =>
     `(select t.* from ${table} t
-       where ${[...conditions, `t.amount = ${amount}`, ...time].join(' and ')} ${ORDER} limit ${readMax})`;
+       where ${[...conditions, `t.amount = ${amount}`, ...time].join(' and ')} ${order} limit ${readMax})`;
   return [
-    scan('tiba.transactions_in_process', secondsOf(source)),
-    scan('tiba.transactions_final', amountIndexConditions(amount, source)),
+    scan('tiba.transactions_in_process', secondsOf(source), ORDER),
+    scan('tiba.transactions_final', amountIndexConditions(amount, source), BY_QUARTER_HOUR),
   ].join(' union all ');
 }
 
