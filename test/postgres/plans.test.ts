@@ -73,6 +73,45 @@ test('connections that were opened on an empty database use the keys when it has
   }
 });
 
+// Regression: the index of long reference IDs is the first one with two levels. While a client had some hundred final
+// transactions, PostgreSQL took another index for a look-up by reference, by client_id alone, and kept that plan.
+test('a plan that was made for a small table looks long reference IDs up by their key', async () => {
+  const fresh = await startTestService({ rails: [] });
+  const client = new pg.Client(fresh.database.connection);
+  const referenceOf = (number: number): string => String(number).padStart(70, 'long reference ');
+  const feedFinal = async (from: number, count: number): Promise<void> => {
+    const updates = Array.from({ length: count }, (_, index) =>
+      statusUpdate({
+        transaction_id: `TR${String(from + index).padStart(10, '0')}`,
+        reference_id: referenceOf(from + index),
+        status: 'SUCCESS',
+      }),
+    );
+    assert.equal((await fresh.feed(updates)).status, 200);
+  };
+  const lookUpReferences = async (count: number): Promise<void> => {
+    for (let number = 0; number < count; number += 1) {
+      const reference = encodeURIComponent(referenceOf(number));
+      assert.equal((await fresh.get(`/api/v1/check-status?reference_id=${reference}`)).status, 200);
+    }
+  };
+  try {
+    await client.connect();
+    await client.query('alter table tiba.transactions_final set (autovacuum_enabled = off)');
+    for (let from = 0; from < 120; from += 20) await feedFinal(from, 20);
+    // From the sixth time on PostgreSQL keeps the plan of a prepared statement.
+    await lookUpReferences(20);
+    for (let from = 120; from < 3_120; from += 500) await feedFinal(from, 500);
+    await lookUpReferences(100);
+    await fresh.app.close();
+    const { indexed } = await rowsRead(client);
+    assert.ok(indexed < 30_000, `${indexed} rows were read by an index`);
+  } finally {
+    await client.end();
+    await fresh.close();
+  }
+});
+
 // Regression: connections kept plans of foreign keys and prepared statements that were made for a small table. The
 // first long feed then scanned the whole table for every line, until its deadline passed and it got 503.
 test('a table that was analyzed while it was small is read by its keys when it has grown', async () => {

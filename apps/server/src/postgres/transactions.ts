@@ -91,10 +91,13 @@ export async function findTransactionsByReference(
   references: readonly { readonly clientId: string; readonly referenceId: string }[],
 ): Promise<(TransactionKey & { readonly referenceId: string })[]> {
   const { rows } = await query<{ client_id: string; transaction_id: string; reference_id: string }>(
-    `select t.client_id, t.transaction_id, t.reference_id
-       from tiba.transactions t
-       join unnest($1::text[], $2::text[]) as k (client_id, reference_id)
-         on t.client_id = k.client_id collate "C" and t.reference_id = k.reference_id collate "C" ${ofClient('t')}`,
+    // A look-up for each reference: a join may read all transactions instead.
+    `select own.client_id, own.transaction_id, own.reference_id
+       from unnest($1::text[], $2::text[]) as k (client_id, reference_id)
+      cross join lateral (
+        select t.client_id, t.transaction_id, t.reference_id from tiba.transactions t
+         where t.client_id = k.client_id collate "C" and t.reference_id = k.reference_id collate "C" ${ofClient('t')}
+         limit 1) as own`,
     [references.map((each) => each.clientId), references.map((each) => each.referenceId)],
     'find-transactions-by-reference',
   );

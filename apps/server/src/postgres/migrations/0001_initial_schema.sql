@@ -256,9 +256,13 @@ create index transactions_overdue_since on tiba.transactions_in_process (overdue
 -- A client lists its transactions, the newest first (postgres/transaction-list.ts). A list of every status merges scans
 -- for each of them, so that no second index of all transactions is needed. The first letter tells the two final ones
 -- apart.
-create index transactions_created_at on tiba.transactions_in_process (client_id, created_at, transaction_id);
+-- Indexes that begin with client_id have a condition, which all rows of their table fulfil: so PostgreSQL reads them
+-- only for statements with that condition. A statement that looks up a key would have them read too, by client_id
+-- alone, when its plan is made for a table that is small and that was not analyzed.
+create index transactions_created_at on tiba.transactions_in_process (client_id, created_at, transaction_id)
+  where status = 'PROCESS';
 create index transactions_final_created_at
-  on tiba.transactions_final (client_id, left(status, 1), created_at, transaction_id);
+  on tiba.transactions_final (client_id, left(status, 1), created_at, transaction_id) where status <> 'PROCESS';
 -- account_number comes first, so that the operator's search over all clients finds the entries of an account side by
 -- side. A list of one client gives both. Few transactions of a client with one account have the same created_at.
 create index transactions_account_number on tiba.transactions (account_number, client_id, created_at);
@@ -273,16 +277,17 @@ create index transactions_final_amount
 create index transactions_rail_reference on tiba.transactions (rail_reference)
   where rail_reference <> transaction_id and rail_reference <> reference_id;
 create index transactions_bank_reference on tiba.transactions (bank_reference) where bank_reference is not null;
-create index transactions_processed_at on tiba.transactions_final (client_id, processed_at, transaction_id);
+create index transactions_processed_at on tiba.transactions_final (client_id, processed_at, transaction_id)
+  where processed_at is not null;
 -- Overdue transactions of all clients, the newest first, and of one client.
 create index transactions_overdue_created_at on tiba.transactions_in_process (created_at, amount)
   where overdue_since is not null;
 create index transactions_overdue on tiba.transactions_in_process (client_id, created_at, transaction_id)
   where overdue_since is not null;
--- The keys come after the other indexes. Some statements keep the plan that was made while the table was empty. Every
--- index that begins with client_id looks as good as the primary key then, and PostgreSQL takes the newest one: with
--- another one, they would read all transactions of a client. For the same reason client_id comes last in the keys; and
--- the operator's search, which does not know the client, can use them.
+-- The keys come after the other indexes. Some statements keep the plan that was made while the table was empty. An
+-- index that begins with client_id, and whose condition they have, looks as good as the primary key then, and
+-- PostgreSQL takes the newest one: with another one, they would read all transactions of a client. For the same reason
+-- client_id comes last in the keys; and the operator's search, which does not know the client, can use them.
 -- No transaction is in both tables: postgres/transactions.ts says why.
 alter table tiba.transactions_in_process
   add constraint transactions_in_process_pkey primary key (transaction_id, client_id),

@@ -104,7 +104,7 @@ export const findOldestTransaction = (database: Database): Promise<Date | null> 
     const [row] = await own.query<{ oldest: Date | null }>(
       `select min(first.processed_at) as oldest from tiba.clients c
         cross join lateral (select t.processed_at from tiba.transactions_final t
-                             where t.client_id = c.client_id ${ofClient('t')}
+                             where t.client_id = c.client_id and t.processed_at is not null ${ofClient('t')}
                              order by t.processed_at, t.transaction_id limit 1) first`,
     );
     return row?.oldest ?? null;
