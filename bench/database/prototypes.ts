@@ -30,7 +30,12 @@ const COMMON = {
   overdueSince: null,
 } as const;
 
-const SUCCESS = { status: 'SUCCESS', processedAt: '2026-11-21T04:32:31.402Z', failureReason: null } as const;
+const SUCCESS = {
+  status: 'SUCCESS',
+  processedAt: '2026-11-21T04:32:31.402Z',
+  failureReason: null,
+  expectedBy: null,
+} as const;
 const BCA = { bankCode: '014', bankName: 'Bank Central Asia' } as const;
 const MANDIRI = { bankCode: 'BMRIIDJA', bankName: 'Bank Mandiri (Persero)' } as const;
 
@@ -47,6 +52,7 @@ const PROTOTYPES: readonly Transaction[] = [
     status: 'FAILED',
     processedAt: '2026-11-21T04:32:40.007Z',
     failureReason: publishedReason('ACCOUNT_BLOCKED'),
+    expectedBy: null,
   },
   {
     ...COMMON,

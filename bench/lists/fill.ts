@@ -22,7 +22,8 @@ insert into tiba.transactions
   (client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code, bank_name, account_number,
    account_name, description, created_at, processed_at, failure_reason, version, expected_by, overdue_since, rendered)
 select $4, transaction_id, reference_id, status, amount, 2500, 'IDR', bank_code, 'Bank ' || bank_code, account_number,
-       'BUDI SANTOSO', 'Refund', created_at, processed_at, failure_reason, 1, '2099-11-21T05:02:26Z',
+       'BUDI SANTOSO', 'Refund', created_at, processed_at, failure_reason, 1,
+       case when status = 'PROCESS' then timestamptz '2099-11-21T05:02:26Z' end,
        case when status = 'PROCESS' and age > ${LATEST / 5} then created_at + interval '30 minutes' end,
        concat_ws(E'\\x02', amount, '2500.00', amount + 2500.00, to_json(created_at) #>> '{}',
                  coalesce(to_json(processed_at) #>> '{}', ''))

@@ -80,11 +80,10 @@ with made as (
 ), inserted as (
   insert into tiba.transactions
     (client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code, bank_name, account_number,
-     account_name, description, created_at, processed_at, version, expected_by, rendered)
+     account_name, description, created_at, processed_at, version, rendered)
   select client_id, transaction_id, reference_id, 'SUCCESS', 150000, 2500, 'IDR', '014', 'Bank Central Asia',
          account_number, 'BUDI SANTOSO', 'Refund', created_at, created_at + interval '5 seconds', 1,
-         created_at + interval '30 minutes',
-         concat_ws(E'\\x02', '150000.00', '2500.00', '152500.00', '2026-11-21T04:32:26.123Z', 'T04:32:31.402Z')
+         concat_ws(E'\\x02', '150000', '2500', '2500', '2026-11-21T04:32:26.123Z', '31.402Z')
     from made
 )
 insert into tiba.events (client_id, sequence, occurred_at, version, subject_id, kind)

@@ -82,7 +82,8 @@ with made as materialized (
          case when number % 10 = 0 then 50000 else 1000 + number * 7919 % ${AMOUNTS} * 500 end, 2500, 'IDR', '014',
          'Bank Central Asia', '1' || lpad((number * 7919 % 1000003)::text, 9, '0'), 'BUDI SANTOSO', 'Refund', created_at,
          case when status <> 'PROCESS' then created_at + interval '5 seconds' end,
-         case when status = 'FAILED' then 'ACCOUNT_BLOCKED: The account is blocked' end, 1, '2099-11-21T05:02:26Z',
+         case when status = 'FAILED' then 'ACCOUNT_BLOCKED: The account is blocked' end, 1,
+         case when status = 'PROCESS' then timestamptz '2099-11-21T05:02:26Z' end,
          case when status = 'PROCESS' then created_at + interval '30 minutes' end, 'bank',
          'P' || lpad(number::text, 14, '0'), 'BCA' || lpad(number::text, 14, '0'),
          'X' || lpad(number::text, 14, '0'), rpad('', 80, 'x')

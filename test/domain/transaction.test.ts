@@ -40,12 +40,13 @@ const known: Transaction = {
   expectedBy: '2026-11-21T05:02:26.123Z',
   overdueSince: null,
 };
-const succeeded: Transaction = { ...known, status: 'SUCCESS', processedAt: NOW, version: 2 };
+const succeeded: Transaction = { ...known, status: 'SUCCESS', processedAt: NOW, expectedBy: null, version: 2 };
 const failed: Transaction = {
   ...known,
   status: 'FAILED',
   processedAt: NOW,
   failureReason: 'account closed',
+  expectedBy: null,
   version: 2,
 };
 
@@ -107,13 +108,15 @@ suite('the status of a transaction', () => {
           if (before !== null && isFinal(before.status)) assert.equal(state.status, before.status);
           assert.equal(state.processedAt === null, state.status === 'PROCESS');
           assert.equal(state.failureReason === null, state.status !== 'FAILED');
+          assert.equal(state.expectedBy === null, isFinal(state.status));
           if (before !== null) {
-            const { status, processedAt, failureReason, version, reversedAt, rail, railReference } = state;
+            const { status, processedAt, failureReason, expectedBy, version, reversedAt, rail, railReference } = state;
             assert.deepEqual(state, {
               ...before,
               status,
               processedAt,
               failureReason,
+              expectedBy,
               version,
               reversedAt,
               rail,

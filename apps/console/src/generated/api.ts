@@ -617,7 +617,8 @@ export interface OperatorTransaction {
   readonly failure_reason: string | null;
   /** When the bank returned the money. */
   readonly reversed_at: Timestamp | null;
-  readonly expected_by: Timestamp;
+  /** By when it should be final; null when it is. */
+  readonly expected_by: Timestamp | null;
   /** null unless it took longer than expected. */
   readonly overdue_since: Timestamp | null;
   /** null when Tiba does not know it. */

@@ -88,7 +88,9 @@ function Period({
   readonly lastMs: number;
 }) {
   const startMs = Date.parse(transaction.created_at);
-  const expectedMs = Date.parse(transaction.expected_by);
+  // Of a final transaction only the time is known at which it was found to be late.
+  const expectedBy = transaction.expected_by ?? transaction.overdue_since;
+  const expectedMs = expectedBy === null ? Number.POSITIVE_INFINITY : Date.parse(expectedBy);
   const lateMs = Math.min(expectedMs, endMs);
   const isExpectedShown = expectedMs <= lastMs;
   const width = (from: number, to: number): string => `${Math.max(x(to) - x(from), 0)}%`;

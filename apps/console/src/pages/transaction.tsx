@@ -202,7 +202,7 @@ function factsOf(transaction: OperatorTransaction): readonly Fact[] {
     [FEE, <Money amount={transaction.fee} currency={currency} />],
     [TOTAL, <Money amount={transaction.total_amount} currency={currency} />],
     [TEXTS.created, <Time at={transaction.created_at} focusable />],
-    [EXPECTED, <Time at={transaction.expected_by} focusable />],
+    [EXPECTED, timeOrNull(transaction.expected_by)],
     [TEXTS.overdueSince, timeOrNull(transaction.overdue_since)],
     [PROCESSED, timeOrNull(transaction.processed_at)],
     [RETURNED, timeOrNull(transaction.reversed_at)],

@@ -94,6 +94,7 @@ function applyToKnown(known: Transaction, update: StatusUpdate, context: UpdateC
       ...known,
       ...addedFields(known, update),
       ...finalFields(update, now),
+      expectedBy: null,
       reversedAt: update.reversedAt ?? null,
       version,
     },
@@ -104,7 +105,8 @@ function applyToKnown(known: Transaction, update: StatusUpdate, context: UpdateC
 /** Marks a transaction overdue, once, if it is still in PROCESS when its bank was expected to have finished. */
 export function markOverdue(known: Transaction, context: Pick<UpdateContext, 'now' | 'versionFloor'>): UpdateResult {
   const { now } = context;
-  if (isFinal(known.status) || known.overdueSince !== null || now < known.expectedBy) return { outcome: 'unchanged' };
+  const { expectedBy, overdueSince } = known;
+  if (expectedBy === null || overdueSince !== null || now < expectedBy) return { outcome: 'unchanged' };
   return {
     outcome: 'overdue',
     transaction: { ...known, overdueSince: now, version: nextVersion(known, context) },
@@ -141,7 +143,9 @@ function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs
     railReference: update.railReference ?? null,
     reversedAt: update.reversedAt ?? null,
     ...addedFields(NOTHING_ADDED, update),
-    expectedBy: new Date(Math.min(Date.parse(createdAt) + expectedMs(bankCode), LAST_MS)).toISOString(),
+    expectedBy: isFinal(update.status)
+      ? null
+      : new Date(Math.min(Date.parse(createdAt) + expectedMs(bankCode), LAST_MS)).toISOString(),
     overdueSince: null,
   };
   return { outcome: 'inserted', transaction, events };

@@ -38,19 +38,26 @@ type TimeText = (instant: string) => BilingualText;
 
 function processClauses(transaction: Transaction, inquiry: InquirySummary): BilingualText[] {
   const { createdAt, rail, expectedBy, overdueSince } = transaction;
-  const endsAt = overdueSince ?? expectedBy;
-  const at = timeTexts([createdAt, inquiry.lastAskedAt, endsAt]);
-  const [started, expected] = [at(createdAt), at(endsAt)];
+  const at = timeTexts([createdAt, inquiry.lastAskedAt, overdueSince ?? expectedBy]);
+  const started = at(createdAt);
   return [
     rail === null
       ? { en: `was ordered ${started.en}`, id: `dipesan ${started.id}` }
       : { en: `was sent to the bank ${started.en}`, id: `dikirim ke bank ${started.id}` },
     ...answerClauses(inquiry),
     ...askedClauses(inquiry, at),
-    overdueSince === null
-      ? { en: `should be done by ${bare(expected.en)}`, id: `seharusnya selesai paling lambat ${expected.id}` }
-      : { en: `has been overdue since ${bare(expected.en)}`, id: `melewati batas waktu sejak ${expected.id}` },
+    ...expectedClauses(transaction, at),
   ];
+}
+
+function expectedClauses({ expectedBy, overdueSince }: Transaction, at: TimeText): BilingualText[] {
+  if (overdueSince !== null) {
+    const since = at(overdueSince);
+    return [{ en: `has been overdue since ${bare(since.en)}`, id: `melewati batas waktu sejak ${since.id}` }];
+  }
+  if (expectedBy === null) return [];
+  const by = at(expectedBy);
+  return [{ en: `should be done by ${bare(by.en)}`, id: `seharusnya selesai paling lambat ${by.id}` }];
 }
 
 function answerClauses({ lastAnswer, inReview }: InquirySummary): BilingualText[] {

@@ -64,8 +64,8 @@ export interface Transaction {
   readonly externalId: string | null;
   /** The bank's own reference of the transfer, as it stands on statements. */
   readonly bankReference: string | null;
-  /** By when the bank is expected to have completed the transfer. */
-  readonly expectedBy: string;
+  /** By when the bank is expected to have completed the transfer; null when the status is final. */
+  readonly expectedBy: string | null;
   /** When the transaction was marked overdue; null if it was not. */
   readonly overdueSince: string | null;
 }

@@ -2,7 +2,7 @@ import { keyOf } from '../domain/identifiers.ts';
 import type { Status, Transaction } from '../domain/transaction.ts';
 import type { Query } from './database.ts';
 import { ofClient } from './distributed/one-client.ts';
-import { fullProcessedAt } from './rendered-transactions.ts';
+import { completeRendered } from './rendered-transactions.ts';
 import type { TransactionKey } from './transactions.ts';
 
 /**
@@ -40,25 +40,32 @@ const STORED = `concat_ws(E'\\x02', t.client_id, t.transaction_id, t.reference_i
             t.bank_name, t.account_number, t.account_name, t.description, coalesce(t.failure_reason, ''), t.rendered,
             t.version, coalesce(t.rail, ''), coalesce(t.rail_reference, ''), coalesce(t.source_account_number, ''),
             coalesce(t.service_code, ''), coalesce(t.external_id, ''), coalesce(t.bank_reference, ''),
-            date_part('epoch', t.expected_by), coalesce(date_part('epoch', t.reversed_at)::text, ''),
+            coalesce(date_part('epoch', t.expected_by)::text, ''),
+            coalesce(date_part('epoch', t.reversed_at)::text, ''),
             coalesce(date_part('epoch', t.overdue_since)::text, ''))`;
 
 const lockSql = (table: string): string =>
-  `select ${STORED} as stored
-     from unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
-     join ${table} t
-       on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C" ${ofClient('t')}
-    -- Locks in key order, so that two feeds with the same transactions cannot deadlock. Transaction IDs mostly grow
-    -- with time, and rows that are written in that order fill the pages of indexes.
-    order by t.transaction_id, t.client_id
-      for no key update of t`;
+  `select own.stored
+     -- Locks in key order, so that two feeds with the same transactions cannot deadlock. Transaction IDs mostly grow
+     -- with time, and rows that are written in that order fill the pages of indexes.
+     from (select * from unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
+            order by transaction_id collate "C", client_id collate "C") as k
+     -- A look-up for each key. A join may read all transactions instead, by a plan that was made for a small table.
+    cross join lateral (
+      select ${STORED} as stored from ${table} t
+       where t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C" ${ofClient('t')}
+         for no key update of t) as own`;
 
 const LOCK_SQL = {
   in_process: lockSql('tiba.transactions_in_process'),
   final: lockSql('tiba.transactions_final'),
 } as const;
 
+const AMOUNT = 11;
+
 function parseStored(text: string): Transaction {
+  const texts = text.split(SEPARATOR);
+  completeRendered(texts, AMOUNT);
   const [
     clientId = '',
     transactionId = '',
@@ -86,7 +93,7 @@ function parseStored(text: string): Transaction {
     expectedBy = '',
     reversedAt = '',
     overdueSince,
-  ] = text.split(SEPARATOR);
+  ] = texts;
   if (overdueSince === undefined) throw new Error('a stored transaction has an unknown format');
   return {
     clientId,
@@ -102,7 +109,7 @@ function parseStored(text: string): Transaction {
     accountName,
     description,
     createdAt,
-    processedAt: processedAt === '' ? null : fullProcessedAt(createdAt, processedAt),
+    processedAt: orNull(processedAt),
     failureReason: orNull(failureReason),
     version: Number(version),
     rail: orNull(rail),
@@ -112,7 +119,7 @@ function parseStored(text: string): Transaction {
     serviceCode: orNull(serviceCode),
     externalId: orNull(externalId),
     bankReference: orNull(bankReference),
-    expectedBy: toInstant(expectedBy) ?? '',
+    expectedBy: toInstant(expectedBy),
     overdueSince: toInstant(overdueSince),
   };
 }

@@ -35,7 +35,7 @@ export interface TransactionRow extends Record<string, unknown> {
   service_code: string | null;
   external_id: string | null;
   bank_reference: string | null;
-  expected_by: Date;
+  expected_by: Date | null;
   overdue_since: Date | null;
 }
 
@@ -218,7 +218,8 @@ function newValues({ transaction, insertedBy }: TransactionToStore): (string | n
     transaction.serviceCode,
     transaction.externalId,
     transaction.bankReference,
-    transaction.expectedBy,
+    // Each row in PROCESS has one, also for the moment before it is final.
+    transaction.expectedBy ?? transaction.createdAt,
     isFinal(transaction.status) ? renderedColumn({ ...transaction, processedAt: null }) : renderedColumn(transaction),
     insertedBy,
   ];
@@ -275,7 +276,7 @@ const END_SQL = `
 update tiba.transactions t
    set status = input.status, processed_at = input.processed_at::timestamptz,
        failure_reason = nullif(input.failure_reason, ''), version = input.version::int,
-       reversed_at = nullif(input.reversed_at, '')::timestamptz, rendered = input.rendered,
+       reversed_at = nullif(input.reversed_at, '')::timestamptz, expected_by = null, rendered = input.rendered,
        advanced_by = nullif(input.advanced_by, '')::bigint
   from ${tableFromParameters(END_COLUMNS)}
  where t.client_id = input.client_id collate "C" and t.transaction_id = input.transaction_id collate "C"
@@ -301,7 +302,8 @@ update tiba.transactions t
    set status = c.status, processed_at = c.processed_at, failure_reason = c.failure_reason, version = c.version,
        rail = c.rail, rail_reference = c.rail_reference, reversed_at = c.reversed_at,
        source_account_number = c.source_account_number, service_code = c.service_code,
-       external_id = c.external_id, bank_reference = c.bank_reference, overdue_since = c.overdue_since,
+       external_id = c.external_id, bank_reference = c.bank_reference,
+       expected_by = case when c.status = 'PROCESS' then t.expected_by end, overdue_since = c.overdue_since,
        rendered = c.rendered, advanced_by = coalesce(c.advanced_by, t.advanced_by)
   from changed c
  where t.client_id = c.client_id and t.transaction_id = c.transaction_id ${ofClient('t')}
@@ -348,7 +350,7 @@ export const toTransaction = (row: TransactionRow): Transaction => ({
   serviceCode: row.service_code,
   externalId: row.external_id,
   bankReference: row.bank_reference,
-  expectedBy: row.expected_by.toISOString(),
+  expectedBy: row.expected_by?.toISOString() ?? null,
   overdueSince: row.overdue_since?.toISOString() ?? null,
 });
 

@@ -195,8 +195,9 @@ create table tiba.transactions (
   processed_at timestamptz,
   -- When the bank returned the money after SUCCESS. The status stays SUCCESS.
   reversed_at timestamptz,
-  -- When the bank is expected to have finished, and since when it is late.
-  expected_by timestamptz not null,
+  -- When the bank is expected to have finished, and since when it is late. Final rows have no expected_by: it says when
+  -- to look at a transaction that is not final.
+  expected_by timestamptz,
   overdue_since timestamptz,
   -- The status updates that created the transaction and that made it final (status_messages), where there is nothing to
   -- say about them.
@@ -233,6 +234,7 @@ create table tiba.transactions (
   constraint transactions_fee_not_negative check (fee >= 0),
   constraint transactions_version_positive check (version > 0),
   constraint transactions_processed_at_unless_in_process check ((status = 'PROCESS') = (processed_at is null)),
+  constraint transactions_expected_by_while_in_process check (status <> 'PROCESS' or expected_by is not null),
   constraint transactions_failure_reason_only_if_failed check ((status = 'FAILED') = (failure_reason is not null)),
   constraint transactions_reversed_only_after_success check (reversed_at is null or status = 'SUCCESS'),
   constraint transactions_rail_with_its_reference check ((rail is null) = (rail_reference is null))

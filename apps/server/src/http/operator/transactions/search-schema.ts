@@ -35,7 +35,7 @@ const transactionFields: TProperties = {
   processed_at: nullable(Timestamp, 'null while in PROCESS.'),
   failure_reason: nullable(text('The reason.', 'CANCELLED: …'), 'null unless FAILED.'),
   reversed_at: nullable(Timestamp, 'When the bank returned the money.'),
-  expected_by: Timestamp,
+  expected_by: nullable(Timestamp, 'By when it should be final; null when it is.'),
   overdue_since: nullable(Timestamp, 'null unless it took longer than expected.'),
   rail: nullable(text('The rail that carries the transfer.', 'bank-one'), 'null when Tiba does not know it.'),
   rail_reference: nullable(text('The reference of the transfer there.', 'P2026112199'), 'null without `rail`.'),
