@@ -51,7 +51,9 @@ function periodOf(counts: readonly BankHourCount[], downMs: number): BankPeriod 
   const durations: number[] = [];
   for (const { outcome, count, durations: counted } of counts) {
     byOutcome.set(outcome, (byOutcome.get(outcome) ?? 0) + count);
-    for (const [bucket, number] of counted.entries()) durations[bucket] = (durations[bucket] ?? 0) + number;
+    // An index, here and below: a week of a hundred banks has millions of these.
+    for (let bucket = 0; bucket < counted.length; bucket += 1)
+      durations[bucket] = (durations[bucket] ?? 0) + (counted[bucket] ?? 0);
   }
   const sum = (isCounted: (outcome: string) => boolean): number =>
     [...byOutcome].reduce((total, [outcome, count]) => total + (isCounted(outcome) ? count : 0), 0);
@@ -69,10 +71,12 @@ function periodOf(counts: readonly BankHourCount[], downMs: number): BankPeriod 
 
 /** Within its bucket, a duration is taken to be as likely as any other. */
 function quantile(durations: readonly number[], fraction: number): number | null {
-  const total = durations.reduce((sum, count) => sum + count, 0);
+  let total = 0;
+  for (const count of durations) total += count;
   if (total === 0) return null;
   let left = fraction * total;
-  for (const [bucket, count] of durations.entries()) {
+  for (let bucket = 0; bucket < durations.length; bucket += 1) {
+    const count = durations[bucket] ?? 0;
     if (count >= left && count > 0) {
       const startMs = bucket === 0 ? 0 : bucketEndMs(bucket - 1);
       return startMs + (left / count) * (bucketEndMs(bucket) - startMs);

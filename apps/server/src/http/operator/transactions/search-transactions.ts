@@ -116,17 +116,16 @@ interface Answer {
   readonly alsoFoundBy: readonly FoundBy[];
 }
 
+/** All at once: what a search waits for is mostly the disk. */
 async function firstOf(readings: readonly Reading[], limit: number): Promise<Answer> {
-  let found: Found | null = null;
-  const alsoFoundBy: FoundBy[] = [];
-  for (const reading of readings) {
-    const result = await reading.search(null, found === null ? limit : 1);
-    const isSomething = result.transactions.length > 0 || result.checks.length > 0;
-    // A single reading may have more although its first page is empty.
-    if (found === null && (isSomething || readings.length === 1)) found = { by: reading.by, ...result };
-    else if (isSomething) alsoFoundBy.push(reading.by);
-  }
-  return { found, alsoFoundBy };
+  const results = await Promise.all(
+    readings.map(async ({ by, search }): Promise<Found> => ({ by, ...(await search(null, limit)) })),
+  );
+  const isSomething = ({ transactions, checks }: Found): boolean => transactions.length > 0 || checks.length > 0;
+  // A single reading may have more although its first page is empty.
+  const found = results.find((each) => results.length === 1 || isSomething(each)) ?? null;
+  const others = results.filter((each) => each !== found && isSomething(each));
+  return { found, alsoFoundBy: others.map(({ by }) => by) };
 }
 
 async function continued(
