@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { addMoney } from '../../apps/server/src/domain/money.ts';
-import { completeRendered, renderedColumn } from '../../apps/server/src/postgres/rendered-transactions.ts';
+import {
+  readRenderedColumn,
+  renderedColumn,
+  separatedTexts,
+} from '../../apps/server/src/postgres/rendered-transactions.ts';
 
 const SEPARATOR = '\u0002';
 const CREATED = '2026-11-21T04:32:26.123Z';
@@ -26,12 +30,24 @@ suite('the column rendered', () => {
   test('is read as it was, whatever the amounts and times are', () => {
     fc.assert(
       fc.property(money(), money(), time(), fc.option(time()), (amount, fee, createdAt, processedAt) => {
-        const texts = ['before', ...renderedColumn({ amount, fee, createdAt, processedAt }).split(SEPARATOR), 'after'];
-        completeRendered(texts, 1);
-        assert.deepEqual(texts, ['before', amount, fee, addMoney(amount, fee), createdAt, processedAt ?? '', 'after']);
+        const column = renderedColumn({ amount, fee, createdAt, processedAt });
+        const { next, rest } = separatedTexts(['before', column, 'after'].join(SEPARATOR));
+        assert.equal(next(), 'before');
+        const totalAmount = addMoney(amount, fee);
+        const texts = { amount, fee, totalAmount, createdAt, processedAt: processedAt ?? '' };
+        assert.deepEqual(readRenderedColumn(next), texts);
+        assert.equal(rest(), 'after');
       }),
       { numRuns: 1_000 },
     );
+  });
+
+  test('a text with fewer or more separators than expected is not read', () => {
+    const one = separatedTexts('one');
+    assert.throws(one.next, /unknown format/);
+    const three = separatedTexts(['one', 'two', 'three'].join(SEPARATOR));
+    assert.equal(three.next(), 'one');
+    assert.throws(three.rest, /unknown format/);
   });
 });
 

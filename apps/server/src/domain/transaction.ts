@@ -115,23 +115,27 @@ export const FEED_FIELD_NAMES = {
   bankReference: 'bank_reference',
 } as const satisfies Record<Exclude<keyof Transaction, DerivedField>, string>;
 
-/** The fields of a transaction as texts, in this order; an empty text where there is no time or reason. */
-export type TransactionTexts = readonly [
-  transactionId: string,
-  referenceId: string,
-  status: string,
-  bankCode: string,
-  bankName: string,
-  accountNumber: string,
-  accountName: string,
-  description: string,
-  failureReason: string,
-  amount: string,
-  fee: string,
-  totalAmount: string,
-  createdAt: string,
-  processedAt: string,
-];
+/** What the response of a status check shows, but for amounts and times. The reason is empty where there is none. */
+export interface ShownTexts {
+  readonly transactionId: string;
+  readonly referenceId: string;
+  readonly status: string;
+  readonly bankCode: string;
+  readonly bankName: string;
+  readonly accountNumber: string;
+  readonly accountName: string;
+  readonly description: string;
+  readonly failureReason: string;
+}
+
+/** The rest of it. `processedAt` is empty while there is none. Nothing in these texts is ever escaped in JSON. */
+export interface ShownAmountsAndTimes {
+  readonly amount: string;
+  readonly fee: string;
+  readonly totalAmount: string;
+  readonly createdAt: string;
+  readonly processedAt: string;
+}
 
 /**
  * A transaction as JSON text: the fields of docs/contract.md 2.2, all of them, in that order. Amounts are JSON numbers
@@ -139,75 +143,44 @@ export type TransactionTexts = readonly [
  */
 export const transactionJson = (transaction: Transaction): string =>
   printedTransactionJson(
-    escapedTexts([
-      transaction.transactionId,
-      transaction.referenceId,
-      transaction.status,
-      transaction.bankCode,
-      transaction.bankName,
-      transaction.accountNumber,
-      transaction.accountName,
-      transaction.description,
-      transaction.failureReason ?? '',
-      transaction.amount,
-      transaction.fee,
-      addMoney(transaction.amount, transaction.fee),
-      transaction.createdAt,
-      transaction.processedAt ?? '',
-    ]),
+    escapedTexts({
+      transactionId: transaction.transactionId,
+      referenceId: transaction.referenceId,
+      status: transaction.status,
+      bankCode: transaction.bankCode,
+      bankName: transaction.bankName,
+      accountNumber: transaction.accountNumber,
+      accountName: transaction.accountName,
+      description: transaction.description,
+      failureReason: transaction.failureReason ?? '',
+    }),
+    {
+      amount: transaction.amount,
+      fee: transaction.fee,
+      totalAmount: addMoney(transaction.amount, transaction.fee),
+      createdAt: transaction.createdAt,
+      processedAt: transaction.processedAt ?? '',
+    },
   );
 
 /** The same, with each text as it stands between the quotes of JSON. */
-export const escapedTexts = (texts: TransactionTexts): TransactionTexts =>
-  texts.map((text) => JSON.stringify(text).slice(1, -1)) as unknown as TransactionTexts;
+export const escapedTexts = (texts: ShownTexts): ShownTexts =>
+  Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [name, JSON.stringify(text).slice(1, -1)]),
+  ) as unknown as ShownTexts;
 
-/**
- * The same, from texts that have nothing to escape, or have been escaped. Status checks run this for each transaction:
- * `join` makes one string, where `+` makes one for each operand, which live until the response is sent.
- */
-export function printedTransactionJson(texts: TransactionTexts): string {
-  const [
-    id,
-    referenceId,
-    status,
-    bankCode,
-    bankName,
-    accountNumber,
-    accountName,
-    description,
-    failureReason,
-    amount,
-    fee,
-    totalAmount,
-    createdAt,
-    processedAt,
-  ] = texts;
-  return [
-    '{"transaction_id":"',
-    id,
-    '","reference_id":"',
-    referenceId,
-    '","status":"',
-    status,
-    '","amount":',
-    amount,
-    ',"fee":',
-    fee,
-    ',"total_amount":',
-    totalAmount,
-    ',"bank_code":"',
-    bankCode,
-    '","bank_name":"',
-    bankName,
-    '","account_number":"',
-    accountNumber,
-    '","account_name":"',
-    accountName,
-    '","description":"',
-    description,
-    '","created_at":"',
-    createdAt,
-    processedAt === '' ? '","processed_at":null' : `","processed_at":"${processedAt}"`,
-    failureReason === '' ? ',"failure_reason":null}' : `,"failure_reason":"${failureReason}"}`,
-  ].join('');
+/** The same, from texts that have nothing to escape, or have been escaped. Status checks run this. */
+export function printedTransactionJson(texts: ShownTexts, amountsAndTimes: ShownAmountsAndTimes): string {
+  const { transactionId, referenceId, status, bankCode, bankName } = texts;
+  const { accountNumber, accountName, description, failureReason } = texts;
+  const { amount, fee, totalAmount, createdAt, processedAt } = amountsAndTimes;
+  return (
+    `{"transaction_id":"${transactionId}","reference_id":"${referenceId}","status":"${status}","amount":${amount}` +
+    `,"fee":${fee},"total_amount":${totalAmount},"bank_code":"${bankCode}","bank_name":"${bankName}"` +
+    `,"account_number":"${accountNumber}","account_name":"${accountName}","description":"${description}"` +
+    `,"created_at":"${createdAt}","processed_at":${quotedOrNull(processedAt)}` +
+    `,"failure_reason":${quotedOrNull(failureReason)}}`
+  );
 }
+
+const quotedOrNull = (text: string): string => (text === '' ? 'null' : `"${text}"`);

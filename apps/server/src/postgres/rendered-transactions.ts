@@ -2,8 +2,9 @@ import { addMoney } from '../domain/money.ts';
 import {
   escapedTexts,
   printedTransactionJson,
+  type ShownAmountsAndTimes,
+  type ShownTexts,
   type Transaction,
-  type TransactionTexts,
 } from '../domain/transaction.ts';
 
 /**
@@ -45,22 +46,24 @@ function withoutBeginning(text: string, other: string): string {
 const withBeginning = (text: string, other: string): string =>
   text.length < other.length ? other.slice(0, other.length - text.length) + text : text;
 
-/**
- * Puts back what `renderedColumn` left out. The texts of the column begin at `index` among `texts`. They are changed in
- * place, because each status check runs this.
- */
-export function completeRendered(texts: string[], index: number): void {
-  const amount = texts[index] ?? '';
-  const total = withBeginning(texts[index + 2] ?? '', amount);
-  if (amount.includes('.')) {
-    texts[index + 2] = total;
-  } else {
-    texts[index] = amount + NO_CENTS;
-    texts[index + 1] += NO_CENTS;
-    texts[index + 2] = total + NO_CENTS;
-  }
-  const processedAt = texts[index + 4] ?? '';
-  if (processedAt !== '') texts[index + 4] = withBeginning(processedAt, texts[index + 3] ?? '');
+const withBeginningOrEmpty = (text: string, other: string): string => (text === '' ? '' : withBeginning(text, other));
+
+/** The texts of the column, with what `renderedColumn` left out. `next` returns the next text of the column. */
+export function readRenderedColumn(next: () => string): ShownAmountsAndTimes {
+  const amount = next();
+  const fee = next();
+  const totalAmount = withBeginning(next(), amount);
+  const createdAt = next();
+  const processedAt = withBeginningOrEmpty(next(), createdAt);
+  return amount.includes('.')
+    ? { amount, fee, totalAmount, createdAt, processedAt }
+    : {
+        amount: amount + NO_CENTS,
+        fee: fee + NO_CENTS,
+        totalAmount: totalAmount + NO_CENTS,
+        createdAt,
+        processedAt,
+      };
 }
 
 const TEXT_COLUMNS = [
@@ -79,21 +82,46 @@ export const printed = (table: string, tail = "''"): string =>
   `concat_ws(E'\\x02', ${TEXT_COLUMNS.map((column) => `${table}.${column}`).join(', ')},
              coalesce(${table}.failure_reason, ''), ${table}.rendered, ${tail})`;
 
-const AMOUNT = 9;
-/** After the texts of the transaction. */
-const TAIL = 14;
-
 /** What `printed` selected: its tail, and the transaction as a status check shows it, in JSON. */
 export function parsePrinted(text: string): { readonly tail: string; readonly json: string } {
-  const texts = text.split(SEPARATOR);
-  const tail = texts[TAIL];
-  if (tail === undefined || texts.length > TAIL + 1) throw new Error('a stored transaction has an unknown format');
-  completeRendered(texts, AMOUNT);
-  const transaction = texts as unknown as TransactionTexts;
+  const { next, rest } = separatedTexts(text);
+  const texts: ShownTexts = {
+    transactionId: next(),
+    referenceId: next(),
+    status: next(),
+    bankCode: next(),
+    bankName: next(),
+    accountNumber: next(),
+    accountName: next(),
+    description: next(),
+    failureReason: next(),
+  };
+  const amountsAndTimes = readRenderedColumn(next);
   // Most have nothing to escape, and a status check is the operation that clients poll.
   const isPlain = !text.includes('"') && !text.includes('\\');
-  return { tail, json: printedTransactionJson(isPlain ? transaction : escapedTexts(transaction)) };
+  const json = printedTransactionJson(isPlain ? texts : escapedTexts(texts), amountsAndTimes);
+  return { tail: rest(), json };
 }
+
+/** Reads the texts between separators, one by one: `split` would make an array of them for each status check. */
+export function separatedTexts(text: string): { readonly next: () => string; readonly rest: () => string } {
+  let start = 0;
+  return {
+    next() {
+      const end = text.indexOf(SEPARATOR, start);
+      if (end === -1) throw new Error(UNKNOWN_FORMAT);
+      const found = text.slice(start, end);
+      start = end + 1;
+      return found;
+    },
+    rest() {
+      if (text.includes(SEPARATOR, start)) throw new Error(UNKNOWN_FORMAT);
+      return text.slice(start);
+    },
+  };
+}
+
+const UNKNOWN_FORMAT = 'a stored transaction has an unknown format';
 
 /**
  * The data of an event: of a transaction as `printed` selects it, of other subjects in JSON. null when the transaction

@@ -2,7 +2,7 @@ import { keyOf } from '../domain/identifiers.ts';
 import type { Status, Transaction } from '../domain/transaction.ts';
 import type { Query } from './database.ts';
 import { ofClient } from './distributed/one-client.ts';
-import { completeRendered } from './rendered-transactions.ts';
+import { readRenderedColumn, separatedTexts } from './rendered-transactions.ts';
 import type { TransactionKey } from './transactions.ts';
 
 /**
@@ -18,9 +18,6 @@ export async function lockTransactions(query: Query, keys: readonly TransactionK
   const missing = keys.filter(({ clientId, transactionId }) => !present.has(keyOf(clientId, transactionId)));
   return missing.length === 0 ? found : [...found, ...(await lockIn(query, 'final', missing))];
 }
-
-// No field contains a control character.
-const SEPARATOR = '\u0002';
 
 async function lockIn(
   query: Query,
@@ -61,66 +58,39 @@ const LOCK_SQL = {
   final: lockSql('tiba.transactions_final'),
 } as const;
 
-const AMOUNT = 11;
-
+/** The fields are read in the order of `STORED`. */
 function parseStored(text: string): Transaction {
-  const texts = text.split(SEPARATOR);
-  completeRendered(texts, AMOUNT);
-  const [
-    clientId = '',
-    transactionId = '',
-    referenceId = '',
-    status = '',
-    currency = '',
-    bankCode = '',
-    bankName = '',
-    accountNumber = '',
-    accountName = '',
-    description = '',
-    failureReason = '',
-    amount = '',
-    fee = '',
-    ,
-    createdAt = '',
-    processedAt = '',
-    version = '',
-    rail = '',
-    railReference = '',
-    sourceAccountNumber = '',
-    serviceCode = '',
-    externalId = '',
-    bankReference = '',
-    expectedBy = '',
-    reversedAt = '',
-    overdueSince,
-  ] = texts;
-  if (overdueSince === undefined) throw new Error('a stored transaction has an unknown format');
+  const { next, rest } = separatedTexts(text);
+  const texts = {
+    clientId: next(),
+    transactionId: next(),
+    referenceId: next(),
+    status: next() as Status,
+    currency: next(),
+    bankCode: next(),
+    bankName: next(),
+    accountNumber: next(),
+    accountName: next(),
+    description: next(),
+    failureReason: orNull(next()),
+  };
+  const { amount, fee, createdAt, processedAt } = readRenderedColumn(next);
   return {
-    clientId,
-    transactionId,
-    referenceId,
-    status: status as Status,
+    ...texts,
     amount,
     fee,
-    currency,
-    bankCode,
-    bankName,
-    accountNumber,
-    accountName,
-    description,
     createdAt,
     processedAt: orNull(processedAt),
-    failureReason: orNull(failureReason),
-    version: Number(version),
-    rail: orNull(rail),
-    railReference: orNull(railReference),
-    reversedAt: toInstant(reversedAt),
-    sourceAccountNumber: orNull(sourceAccountNumber),
-    serviceCode: orNull(serviceCode),
-    externalId: orNull(externalId),
-    bankReference: orNull(bankReference),
-    expectedBy: toInstant(expectedBy),
-    overdueSince: toInstant(overdueSince),
+    version: Number(next()),
+    rail: orNull(next()),
+    railReference: orNull(next()),
+    sourceAccountNumber: orNull(next()),
+    serviceCode: orNull(next()),
+    externalId: orNull(next()),
+    bankReference: orNull(next()),
+    expectedBy: toInstant(next()),
+    reversedAt: toInstant(next()),
+    overdueSince: toInstant(rest()),
   };
 }
 
