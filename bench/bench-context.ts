@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { tmpdir, totalmem } from 'node:os';
 import path from 'node:path';
 import { SECRET_KEY_BYTES } from '../apps/server/src/config/values.ts';
 import {
@@ -54,7 +54,11 @@ export async function openBenchContext({
   logProgress('starting PostgreSQL …');
   // The data does not outlive the run, so it need not survive a power cut. This makes filling faster; reads are the
   // same.
-  const postgres = await startEmbeddedPostgres({ dataDirectory: path.join(directory, 'postgres'), durable: false });
+  const postgres = await startEmbeddedPostgres({
+    dataDirectory: path.join(directory, 'postgres'),
+    durable: false,
+    ...(options.scale ? { sharedBuffersMb: recommendedBuffersMb(options.scaleRows) } : {}),
+  });
   closers.defer(() => postgres.stop());
   return {
     directory,
@@ -67,6 +71,18 @@ export async function openBenchContext({
     logProgress,
     closers,
   };
+}
+
+const MB = 1024 * 1024;
+/** docs/operating.md, Memory. */
+const BUFFERS_MB_PER_MILLION = 800;
+const BUFFERS_MB_MIN = 1_024;
+/** The files of the database are in the memory as well. */
+const BUFFERS_SHARE_OF_MEMORY = 1 / 3;
+
+function recommendedBuffersMb(rows: number): number {
+  const recommended = Math.max((rows / 1e6) * BUFFERS_MB_PER_MILLION, BUFFERS_MB_MIN);
+  return Math.floor(Math.min(recommended, (totalmem() / MB) * BUFFERS_SHARE_OF_MEMORY));
 }
 
 /** @throws Error when wrk is requested and not installed. */

@@ -11,16 +11,19 @@ export async function describeMachine({ cores, load, postgres }: BenchContext): 
       : `the server on core ${cores.server}; the load, PostgreSQL and the banks on core ${cores.others}`;
   return [
     `${processors.length} cores (${processors[0]?.model.trim() ?? 'unknown'}): ${placement}`,
-    `Node ${process.versions.node}, PostgreSQL ${await postgresVersion(postgres.connectionString)}, ${load.name}`,
+    `Node ${process.versions.node}, ${await describePostgres(postgres.connectionString)}, ${load.name}`,
   ].join('\n');
 }
 
-async function postgresVersion(connectionString: string): Promise<string> {
+async function describePostgres(connectionString: string): Promise<string> {
   const client = new pg.Client({ connectionString });
   await client.connect();
   try {
-    const { rows } = await client.query<{ server_version: string }>('show server_version');
-    return rows[0]?.server_version ?? 'unknown';
+    const { rows } = await client.query<{ version: string; buffers: string }>(
+      `select current_setting('server_version') as version, current_setting('shared_buffers') as buffers`,
+    );
+    const [{ version, buffers } = { version: 'unknown', buffers: 'unknown' }] = rows;
+    return `PostgreSQL ${version} with ${buffers} of shared_buffers`;
   } finally {
     await client.end();
   }

@@ -138,7 +138,7 @@ async function createServer({ settings = {}, durable = false, parentDirectory = 
   const command = launcher.command(binaries.postgres, [
     '-D',
     dataDirectory,
-    ...settingsOf(serverNameOf(dataDirectory), socket.path, durable),
+    ...settingsOf({ serverName: serverNameOf(dataDirectory), socketDirectory: socket.path, durable }),
     ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ]);
   return { command, directory, dataDirectory, socket };

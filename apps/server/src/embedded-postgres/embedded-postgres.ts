@@ -30,6 +30,8 @@ export interface EmbeddedPostgresOptions {
   readonly warn?: (line: string) => void;
   /** False is faster and loses data in a power cut: for tests. */
   readonly durable?: boolean;
+  /** PostgreSQL's `shared_buffers`; by default an eighth of the memory, at most 1 GB. */
+  readonly sharedBuffersMb?: number;
 }
 
 export interface EmbeddedPostgres {
@@ -55,7 +57,7 @@ const restartIntervalMs = 1_000;
  * @throws EmbeddedPostgresError when another Tiba runs on it (IN_USE), or this machine or this user cannot run it
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const { durable = true, log = () => {}, warn = log } = options;
+  const { durable = true, sharedBuffersMb, log = () => {}, warn = log } = options;
   const binaries = await findBinaries();
   const dataDirectory = await findRealPath(options.dataDirectory);
   const lock = lockDataDirectory(dataDirectory);
@@ -72,7 +74,12 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       command: launcher.command(binaries.postgres, [
         '-D',
         dataDirectory,
-        ...settingsOf(serverNameOf(dataDirectory), socket.path, durable),
+        ...settingsOf({
+          serverName: serverNameOf(dataDirectory),
+          socketDirectory: socket.path,
+          durable,
+          sharedBuffersMb,
+        }),
       ]),
       log,
       warn,

@@ -1,8 +1,21 @@
 import { totalmem } from 'node:os';
 import { port } from './socket.ts';
 
+export interface ServerSettings {
+  readonly serverName: string;
+  readonly socketDirectory: string;
+  readonly durable: boolean;
+  /** By default what suits the memory of the machine. */
+  readonly sharedBuffersMb?: number | undefined;
+}
+
 /** The server's settings as command-line arguments: these have priority over postgresql.conf. */
-export function settingsOf(serverName: string, socketDirectory: string, durable: boolean): string[] {
+export function settingsOf({
+  serverName,
+  socketDirectory,
+  durable,
+  sharedBuffersMb = suitableBuffersMb(),
+}: ServerSettings): string[] {
   const settings: Record<string, string | number> = {
     // No TCP: nothing to scan, no password to keep.
     listen_addresses: '',
@@ -15,7 +28,7 @@ export function settingsOf(serverName: string, socketDirectory: string, durable:
     cluster_name: serverName,
     // For a few services, of up to 16 connections each, and administrative commands: the benchmark starts five.
     max_connections: 120,
-    shared_buffers: `${sharedBuffersMb()}MB`,
+    shared_buffers: `${sharedBuffersMb}MB`,
     // For look-ups of microseconds JIT costs more than it saves.
     jit: 'off',
     // Transactions in PROCESS and callbacks that wait are rows for seconds. Their space is used again after a vacuum:
@@ -53,7 +66,7 @@ const SHARED_BUFFERS = { partOfMemory: 1 / 8, minMb: 128, maxMb: 1_024 };
  * data needs it, and the maximum holds a million transactions. With PostgreSQL's default of 128 MB a look-up among a
  * million costs half as much again, because most pages are then copied in from the operating system's cache.
  */
-function sharedBuffersMb(): number {
+function suitableBuffersMb(): number {
   const { partOfMemory, minMb, maxMb } = SHARED_BUFFERS;
   const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   return Math.min(Math.max(Math.floor((bytes * partOfMemory) / MB), minMb), maxMb);
