@@ -140,6 +140,7 @@ function buildPublicServer(
     authorize: authentication.authorize,
     database: postgres.database,
     status: checkStatus.checkStatus,
+    directStatusCheck: authentication,
     callbacks: services.callbacks,
     banks,
     inquiries: services.inquiries,

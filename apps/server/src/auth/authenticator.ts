@@ -36,6 +36,11 @@ export interface Authenticator {
    */
   authenticate(authorization: string | undefined, from: RequestAddress): Authentication | Promise<Authentication>;
   /**
+   * The current caller of a token that was verified before, with the header as it was then; null for any other. Counts
+   * nothing: `authenticate` says what is wrong.
+   */
+  callerBefore(authorization: string | undefined): Caller | null;
+  /**
    * The current caller of a request that was authenticated before and has waited since; null when its token or its
    * client is no longer valid. That does not count as a failed authentication, because the client tried nothing.
    * `unavailable` as above.
@@ -62,6 +67,10 @@ export function createAuthenticator(dependencies: AuthenticatorDependencies): Au
       return notifications
         .waitUntilCurrent()
         .then((current) => (current ? authenticateHeader(state, authorization, from) : UNAVAILABLE));
+    },
+    callerBefore(authorization = '') {
+      const token = notifications.isCurrent() ? state.verified.get(authorization) : undefined;
+      return token === undefined ? null : callerOf(clients, token);
     },
     async reauthenticate(authorization = '') {
       if (!notifications.isCurrent() && !(await notifications.waitUntilCurrent())) return 'unavailable';

@@ -65,7 +65,7 @@ export function createAuthorize({ authenticator, limiter, metrics }: AuthorizeDe
       };
       // A request without the scope is not counted, but like every authenticated answer it has the rate limit headers.
       const countNow = allowed && deferCount === undefined;
-      const decision = countNow ? limiter.take(key, limit) : limiter.peek(key, limit);
+      const decision = request.raw.begun?.decision ?? (countNow ? limiter.take(key, limit) : limiter.peek(key, limit));
       if (decision instanceof Promise) decision.then(finish, done);
       else finish(decision);
     }
@@ -183,14 +183,13 @@ export function createClientRateLimits(operation: LimitedOperation): (client: Ca
 }
 
 /** draft-ietf-httpapi-ratelimit-headers; docs/contract.md 8.2. */
-export function setRateLimitHeaders(
-  reply: FastifyReply,
-  { operation, policy }: ClientRateLimit,
-  decision: Decision,
-): void {
-  reply.header('ratelimit-policy', policy);
-  reply.header('ratelimit', `"${operation}";r=${decision.remaining};t=${Math.ceil(decision.resetMs / 1000)}`);
+export function setRateLimitHeaders(reply: FastifyReply, rateLimit: ClientRateLimit, decision: Decision): void {
+  reply.header('ratelimit-policy', rateLimit.policy);
+  reply.header('ratelimit', rateLimitHeader(rateLimit, decision));
 }
+
+export const rateLimitHeader = ({ operation }: ClientRateLimit, { remaining, resetMs }: Decision): string =>
+  `"${operation}";r=${remaining};t=${Math.ceil(resetMs / 1000)}`;
 
 export function checkAccept(request: FastifyRequest, alternatives: readonly string[]): ApiError | undefined {
   const { accept } = request.headers;

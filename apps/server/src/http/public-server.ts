@@ -12,6 +12,7 @@ import { callbackOperations } from './callbacks/callbacks.ts';
 import type { CallbackDependencies } from './callbacks/operation.ts';
 import { type CheckAccountDependencies, checkAccount } from './check-account/check-account.ts';
 import { type CheckStatusDependencies, checkStatus } from './check-status/check-status.ts';
+import { createDirectStatusCheck, type DirectStatusCheckDependencies } from './check-status/direct.ts';
 import { type DocumentationDependencies, publishDocumentation } from './documentation/documentation.ts';
 import { eventOperations } from './events/events.ts';
 import { collectMethods } from './method-not-allowed.ts';
@@ -31,6 +32,7 @@ export interface PublicServerDependencies {
   readonly database: Database;
   readonly callbacks: Omit<CallbackDependencies, 'authorize' | 'database'>;
   readonly status: Omit<CheckStatusDependencies, 'authorize'>;
+  readonly directStatusCheck: Pick<DirectStatusCheckDependencies, 'authenticator' | 'limiter'>;
   readonly banks: BankDirectory;
   readonly inquiries: AccountInquiries;
   readonly processingTimes: BankDependencies['processingTimes'];
@@ -52,7 +54,8 @@ const SITE_FILES_PER_MINUTE = 1_200;
 
 /** The listener for clients: the operations of the API, login, and the API's OpenAPI description. */
 export async function createPublicServer(dependencies: PublicServerDependencies): Promise<FastifyInstance> {
-  const app = createServer({ ...dependencies.listener, name: 'public' });
+  const directRoute = createDirectStatusCheck({ ...dependencies.status, ...dependencies.directStatusCheck });
+  const app = createServer({ ...dependencies.listener, name: 'public', directRoute });
   const answerOtherMethods = collectMethods(app);
   readJsonBodies(app);
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest, onRequestHookHandler } from 'fastify';
 import { type BilingualText, englishOnly, followedBy } from '../lib/bilingual-text.ts';
 import { ApiError } from './errors.ts';
@@ -7,21 +8,26 @@ import { ApiError } from './errors.ts';
 export type ListenerName = 'public' | 'operator' | 'snap';
 
 /** Runs before the body is read: no body repairs a missing route or a malformed head. */
-export function checkHead(request: FastifyRequest, listener: ListenerName): ApiError | undefined {
+export const checkHead = (request: FastifyRequest, listener: ListenerName): ApiError | undefined =>
+  malformedHead(request.raw) ?? (request.is404 ? notFound(listener, request.originalUrl) : undefined);
+
+export function malformedHead({
+  headers,
+  httpVersion,
+  rawHeaders,
+}: Pick<IncomingMessage, 'headers' | 'httpVersion' | 'rawHeaders'>): ApiError | undefined {
   // RFC 9112, section 3.2.
-  if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+  if (headers.host === undefined && httpVersion === '1.1') {
     return new ApiError('INVALID_FORMAT', { message: HOST_MISSING });
   }
-  const repeated = repeatedHeader(request.raw.rawHeaders);
-  if (repeated !== undefined) {
-    return new ApiError('INVALID_FORMAT', {
-      message: {
-        en: `Malformed HTTP request: ${repeated} is given more than once`,
-        id: `Permintaan HTTP tidak valid: ${repeated} diberikan lebih dari satu kali`,
-      },
-    });
-  }
-  return request.is404 ? notFound(listener, request.originalUrl) : undefined;
+  const repeated = repeatedHeader(rawHeaders);
+  if (repeated === undefined) return undefined;
+  return new ApiError('INVALID_FORMAT', {
+    message: {
+      en: `Malformed HTTP request: ${repeated} is given more than once`,
+      id: `Permintaan HTTP tidak valid: ${repeated} diberikan lebih dari satu kali`,
+    },
+  });
 }
 
 const HOST_MISSING: BilingualText = {

@@ -12,17 +12,18 @@ import type { Caller } from '../auth/authenticator.ts';
 import type { AccessLog } from '../observability/access-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { REFUSALS } from '../observability/refusals.ts';
 import type { Tracing } from '../observability/tracing/tracing.ts';
 import { type ConnectionLimits, limitConnections } from './connections/connection-limits.ts';
 import { createPipelining } from './connections/pipelining.ts';
 import { disconnectSlowReaders } from './connections/unread-answers.ts';
 import { admitOrigins, answerPreflights } from './cross-origin.ts';
+import { addDirectRoute, type DirectListener, type DirectRoute } from './direct-routes.ts';
 import { type ErrorAnswer, type ErrorForm, operatorErrorForm, publicErrorForm } from './envelope.ts';
 import { answerError, answerMalformed, type ErrorAnswering, errorAnswer, rejectTunnel } from './error-answers.ts';
 import { type ErrorCode, unavailable } from './errors.ts';
 import { addHeadRoute } from './head-route.ts';
 import type { LoadMonitor } from './load-monitor.ts';
+import { recordAnswer } from './record-answer.ts';
 import {
   checkHead,
   expectsContinue,
@@ -97,6 +98,8 @@ export interface ListenerOptions {
   readonly allowedOrigins?: readonly string[];
   /** The path of the route that a request path leads to. By default the path itself. */
   readonly rewritePath?: (path: string) => string;
+  /** In front of Fastify. It knows nothing of traces, of other origins and of `answerHeaders`, and is left out there. */
+  readonly directRoute?: (listener: DirectListener) => DirectRoute;
   /** Shorter in tests that cannot wait. */
   readonly slowPeers?: Partial<SlowPeerTimeouts>;
 }
@@ -182,9 +185,14 @@ export function createServer(options: ListenerOptions): FastifyInstance {
   addAnswerHeaders(app, options);
   const { allowedOrigins = [] } = options;
   if (allowedOrigins.length > 0) admitOrigins(app, new Set(allowedOrigins));
-  addHooks(app, options, (socket, response) => {
+  const onResponse = (socket: Socket, response: http.ServerResponse): void => {
     latestResponses.set(socket, response);
     if (response.socket === null) pipelining.queue(socket, response);
+  };
+  addHooks(app, options, onResponse);
+  addDirect(app, options, (request, response) => {
+    onResponse(request.socket, response);
+    return newRequestId();
   });
   if (allowedOrigins.length > 0) answerPreflights(app);
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, answering));
@@ -202,6 +210,15 @@ function errorFormOf({ name, errorForm, answerHeaders }: ListenerOptions): Error
     const answer = form(error, request);
     return { ...answer, headers: { ...answer.headers, ...answerHeaders } };
   };
+}
+
+function addDirect(app: FastifyInstance, options: ListenerOptions, begin: DirectListener['begin']): void {
+  const { directRoute, tracing, allowedOrigins = [], answerHeaders, load, isStopping } = options;
+  if (directRoute === undefined || (tracing ?? null) !== null) return;
+  if (allowedOrigins.length > 0 || answerHeaders !== undefined) return;
+  const record: DirectListener['record'] = ({ requestId, route, startedMs, caller }) =>
+    recordAnswer(options, { requestId, method: 'GET', route, status: 200, startedMs, caller });
+  addDirectRoute(app.server, directRoute, { begin, record, isStopping }, load.isOverloaded);
 }
 
 function addAnswerHeaders(app: FastifyInstance, { answerHeaders }: ListenerOptions): void {
@@ -280,14 +297,15 @@ function addHooks(
   options: ListenerOptions,
   onResponse: (socket: Socket, response: http.ServerResponse) => void,
 ) {
-  const { name, accessLog, metrics, load, isStopping } = options;
+  const { name, load, isStopping } = options;
   const tracing = createRequestTracing(app, options);
 
   app.addHook('onRequest', (request, reply, done) => {
-    request.startedMs = performance.now();
+    const { begun } = request.raw;
+    request.startedMs = begun?.startedMs ?? performance.now();
     if (tracing !== null) tracing.begin(request);
     reply.header('x-request-id', request.id);
-    onResponse(request.raw.socket, reply.raw);
+    if (begun === undefined) onResponse(request.raw.socket, reply.raw);
     // Node stops reading the connection after such a request.
     if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
     // A client that was not told to send its body may still send it, or not: what follows the answer would be unclear.
@@ -314,33 +332,22 @@ function addHooks(
   // too.
   app.addHook('onSend', (request, reply, payload, done) => {
     if (isStopping()) reply.header('connection', 'close');
-    const { route } = request;
-    const durationMs = performance.now() - request.startedMs;
     // Before the log line, which has the IDs of the trace.
     if (tracing !== null) tracing.end(request, reply.statusCode);
-    metrics.requests.record(route, reply.statusCode, durationMs, request.span);
-    if (request.errorCode !== null) countRefusal(metrics, request.errorCode, request.caller);
-    accessLog({
-      listener: name,
-      requestId: request.id,
-      method: request.method,
+    const { id: requestId, method, route, startedMs, caller, errorCode, logFields: fields, span } = request;
+    recordAnswer(options, {
+      requestId,
+      method,
       route,
       status: reply.statusCode,
-      durationMs,
-      clientId: request.caller?.client.clientId,
-      errorCode: request.errorCode,
-      fields: request.logFields,
+      startedMs,
+      caller,
+      errorCode,
+      fields,
+      span,
     });
     done(null, payload);
   });
-}
-
-/** What an operator raises a limit for, grants a scope for, or looks for an outage behind. */
-function countRefusal(metrics: Metrics, errorCode: ErrorCode, caller: Caller | null): void {
-  if (caller === null || !REFUSALS.has(errorCode)) return;
-  // The subject of a person is often an e-mail address, which has no place in a metric.
-  const clientId = caller.person === undefined ? caller.client.clientId : 'person';
-  metrics.requestsRefused.inc({ client_id: clientId, error_code: errorCode });
 }
 
 /** A process that is busy must not look dead, and its metrics say why it is busy. */

@@ -17,11 +17,15 @@ export interface FoundTransaction {
 /** `inquirable`: in PROCESS, over a rail that supports status inquiries. `in_process`: in PROCESS otherwise. */
 export type Progress = 'final' | 'in_process' | 'inquirable';
 
-/**
- * `found` is null when there is no such transaction, or when there is an error. `error` is null otherwise. A callback
- * that throws is called again with what it threw: the other look-ups of its batch must still be answered.
- */
-export type LookUpCallback = (error: unknown, found: FoundTransaction | null) => void;
+export interface LookUpResult {
+  /** Null when there is none. */
+  readonly error: unknown;
+  /** Null when there is no such transaction, or when there is an error. */
+  readonly found: FoundTransaction | null;
+}
+
+/** One that throws is called again with what it threw: the other look-ups of its batch must still be answered. */
+export type LookUpCallback = (error: LookUpResult['error'], found: LookUpResult['found']) => void;
 
 export interface TransactionLookUp {
   /**

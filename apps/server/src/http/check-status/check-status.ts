@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isReferenceId, isTransactionId } from '../../domain/identifiers.ts';
 import type { BilingualText } from '../../lib/bilingual-text.ts';
-import type { TransactionLookUp } from '../../postgres/transaction-look-up.ts';
+import type { LookUpCallback, TransactionLookUp } from '../../postgres/transaction-look-up.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
 import type { DeferredCount } from '../deferred-count.ts';
 import { ApiError } from '../errors.ts';
@@ -47,7 +47,7 @@ export function checkStatus(app: FastifyInstance, dependencies: CheckStatusDepen
 
   function answer(request: FastifyRequest, reply: FastifyReply, value: string, matchTransactionId: boolean): void {
     const { clientId } = callerOf(request).client;
-    lookUp.find(clientId, value, matchTransactionId, (error, found) => {
+    const answerResult: LookUpCallback = (error, found) => {
       if (error !== null) reply.send(error);
       // The look-up covers the caller's own transactions only, so another client's transaction gives the same bytes as
       // one that does not exist.
@@ -58,7 +58,10 @@ export function checkStatus(app: FastifyInstance, dependencies: CheckStatusDepen
         if (found.progress === 'in_process') reply.header('retry-after', retryAfter(found.rendered));
         sendTransaction(request, reply, found);
       }
-    });
+    };
+    const lookedUp = request.raw.begun?.lookedUp;
+    if (lookedUp === undefined) lookUp.find(clientId, value, matchTransactionId, answerResult);
+    else answerResult(lookedUp.error, lookedUp.found);
   }
 }
 

@@ -16,7 +16,7 @@ import { TRANSACTION_FOUND } from './schema.ts';
 export const entityTag = (version: string, language: Language): string =>
   language === 'en' ? `"${version}"` : `"${version}-${language}"`;
 
-const transactionFound = successEnvelope(TRANSACTION_FOUND);
+export const transactionFound = successEnvelope(TRANSACTION_FOUND);
 
 const FAILURE_REASON = ',"failure_reason":';
 

@@ -1,0 +1,101 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import { isTransactionId } from '../../domain/identifiers.ts';
+import type { Language } from '../../lib/bilingual-text.ts';
+import type { FoundTransaction, TransactionLookUp } from '../../postgres/transaction-look-up.ts';
+import type { Decision, Limiter } from '../../rate-limit/limiter.ts';
+import { createClientRateLimits, rateLimitHeader } from '../authorize.ts';
+import type { DirectListener, DirectRoute } from '../direct-routes.ts';
+import { ENVELOPE_HEADERS } from '../envelope.ts';
+import { languageOf } from '../language.ts';
+import { malformedHead } from '../request-checks.ts';
+import { entityTag, type RetryAfter, renderedIn, transactionFound } from './transaction-answer.ts';
+
+export interface DirectStatusCheckDependencies {
+  readonly authenticator: Pick<Authenticator, 'callerBefore'>;
+  readonly limiter: Pick<Limiter, 'take'>;
+  readonly lookUp: Pick<TransactionLookUp, 'find'>;
+  readonly retryAfter: RetryAfter;
+}
+
+/** Both forms (docs/contract.md 4.1 and 4.2), with an identifier that is the same encoded and decoded. */
+const PLAIN_URL = /^\/api\/v1\/check-status(\/|\?reference_id=)([\w.~-]{1,128})$/;
+const ROUTES = { '/': '/api/v1/check-status/:transaction_id', '?reference_id=': '/api/v1/check-status' } as const;
+/** It has a route of its own. */
+const BATCH = 'batch';
+
+/** Names and values in turn. */
+const ENVELOPE = { en: Object.entries(ENVELOPE_HEADERS.en).flat(), id: Object.entries(ENVELOPE_HEADERS.id).flat() };
+
+/** Headers that ask for more than the status, and those of a body. */
+const FURTHER_HEADERS = [
+  'prefer',
+  'if-none-match',
+  'cache-control',
+  'expect',
+  'upgrade',
+  'content-length',
+  'transfer-encoding',
+] as const;
+
+function isPlain({ method, headers, httpVersion, rawHeaders }: IncomingMessage): boolean {
+  const { accept } = headers;
+  return (
+    method === 'GET' &&
+    (accept === undefined || accept === 'application/json' || accept === '*/*') &&
+    FURTHER_HEADERS.every((name) => headers[name] === undefined) &&
+    malformedHead({ headers, httpVersion, rawHeaders }) === undefined
+  );
+}
+
+/**
+ * A status check that asks for nothing but the status, with a token that was verified before, of a transaction that
+ * exists and of which PostgreSQL knows all there is to know.
+ */
+export const createDirectStatusCheck =
+  ({ authenticator, limiter, lookUp, retryAfter }: DirectStatusCheckDependencies) =>
+  (listener: DirectListener): DirectRoute => {
+    const rateLimitFor = createClientRateLimits('check-status');
+
+    return (request, response) => {
+      const startedMs = performance.now();
+      const [, form, value = ''] = (isPlain(request) && PLAIN_URL.exec(request.url ?? '')) || [];
+      if (form === undefined || value === BATCH) return false;
+      const caller = authenticator.callerBefore(request.headers.authorization);
+      if (caller === null || !caller.scopes.has('status:read')) return false;
+      const rateLimit = rateLimitFor(caller.client);
+      const requestId = listener.begin(request, response);
+
+      const proceed = (decision: Decision): void => {
+        if (!decision.admitted) {
+          listener.passOn(request, response, { startedMs, decision });
+          return;
+        }
+        const matchTransactionId = form === '/' && isTransactionId(value);
+        lookUp.find(caller.client.clientId, value, matchTransactionId, (error, found) => {
+          if (found === null || found.progress === 'inquirable' || listener.isStopping()) {
+            listener.passOn(request, response, { startedMs, decision, lookedUp: { error, found } });
+            return;
+          }
+          listener.record({ requestId, route: ROUTES[form as keyof typeof ROUTES], startedMs, caller });
+          const headers = ['x-request-id', requestId, 'ratelimit-policy', rateLimit.policy, 'ratelimit'];
+          headers.push(rateLimitHeader(rateLimit, decision));
+          if (found.progress === 'in_process') headers.push('retry-after', retryAfter(found.rendered));
+          send(response, languageOf(request), found, headers);
+        });
+      };
+      const decision = limiter.take(rateLimit.key, rateLimit.limit);
+      if (decision instanceof Promise) decision.then(proceed, () => listener.passOn(request, response, { startedMs }));
+      else proceed(decision);
+      return true;
+    };
+  };
+
+/** As `sendTransaction` (transaction-answer.ts) does where no header of the request asks for more. */
+function send(response: ServerResponse, language: Language, found: FoundTransaction, headers: string[]): void {
+  const body = transactionFound(language, renderedIn(language, found.rendered));
+  headers.push('etag', entityTag(found.version, language), ...ENVELOPE[language]);
+  headers.push('content-length', String(Buffer.byteLength(body)));
+  response.writeHead(200, headers);
+  response.end(body);
+}

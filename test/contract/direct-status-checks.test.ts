@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, suite, test } from 'node:test';
+import { request } from 'undici';
+import type { Caller } from '../../apps/server/src/auth/authenticator.ts';
+import { createDirectStatusCheck } from '../../apps/server/src/http/check-status/direct.ts';
+import { addDirectRoute } from '../../apps/server/src/http/direct-routes.ts';
+import { type Answer, startTestService, statusUpdate, type TestClient, type TestService } from '../support/service.ts';
+
+/**
+ * A plain status check is answered without Fastify (docs/decisions/0063). No client may see a difference, so each
+ * request is sent twice: once as it is, and once with a header that only Fastify's route understands.
+ */
+
+const FOR_FASTIFY = { 'If-None-Match': '"none"' };
+const LIMIT = 60;
+const OF_ONE_REQUEST = new Set(['x-request-id', 'ratelimit', 'date']);
+const ROUTES = ['/api/v1/check-status/:transaction_id', '/api/v1/check-status'];
+
+const IN_PROCESS = statusUpdate({ transaction_id: 'TB0000000001', reference_id: 'in.process' });
+const FAILED = statusUpdate({
+  transaction_id: 'TB0000000002',
+  reference_id: 'failed_1',
+  status: 'FAILED',
+  processed_at: '2026-11-21T04:41:00Z',
+  failure_reason: 'ACCOUNT_INACTIVE',
+});
+
+let service: TestService;
+before(async () => {
+  service = await startTestService({ limits: { 'check-status': LIMIT } });
+});
+after(() => service?.close());
+
+const headersOf = ({ headers }: Answer): string[][] => [...headers].filter(([name]) => !OF_ONE_REQUEST.has(name));
+const bodyOf = ({ text }: Answer): string => text.replace(/"timestamp":"[^"]*"/, '');
+const remainingOf = ({ headers }: Answer): number => Number(/;r=(\d+);/.exec(headers.get('ratelimit') ?? '')?.[1]);
+
+async function both(
+  path: string,
+  { token, headers = {} }: { readonly token: string; readonly headers?: Record<string, string> },
+): Promise<{ readonly direct: Answer; readonly byFastify: Answer }> {
+  const direct = await service.get(path, { token, headers });
+  return { direct, byFastify: await service.get(path, { token, headers: { ...headers, ...FOR_FASTIFY } }) };
+}
+
+/** A client with both transactions. */
+async function addOwnClient(name: string, limit = LIMIT): Promise<TestClient> {
+  const client = await service.addClient(name, ['status:read'], { 'check-status': limit });
+  await service.feed([IN_PROCESS, FAILED].map((update) => ({ ...update, client_id: name })));
+  return client;
+}
+
+const requestsOf = (status: number): number =>
+  service.logged.filter(({ route, status: each }) => ROUTES.includes(String(route)) && each === status).length;
+
+suite('a plain status check', () => {
+  for (const [status, path] of [
+    [200, '/api/v1/check-status/TB0000000001'],
+    [200, '/api/v1/check-status/TB0000000002'],
+    [200, '/api/v1/check-status/in.process'],
+    [200, '/api/v1/check-status?reference_id=failed_1'],
+    [404, '/api/v1/check-status?reference_id=TB0000000002'],
+    [404, '/api/v1/check-status/TB0000000009'],
+    [404, '/api/v1/check-status/batch'],
+    [400, '/api/v1/check-status?reference_id='],
+  ] as const) {
+    for (const language of ['en', 'id']) {
+      test(`${path} in ${language}: the same answer, counted and logged once`, async () => {
+        const { token } = await addOwnClient(`direct-${language}-${path.replaceAll(/\W/g, '-')}`);
+        const headers = { 'Accept-Language': language };
+        const first = await service.get(path, { token, headers });
+        const logged = requestsOf(first.status);
+        const { direct, byFastify } = await both(path, { token, headers });
+        assert.deepEqual([first.status, direct.status, byFastify.status], [status, status, status]);
+        assert.deepEqual(headersOf(direct), headersOf(byFastify));
+        assert.equal(bodyOf(direct), bodyOf(byFastify));
+        assert.deepEqual([first, direct, byFastify].map(remainingOf), [LIMIT - 1, LIMIT - 2, LIMIT - 3]);
+        assert.equal(requestsOf(first.status) - logged, path.endsWith('/batch') ? 0 : 2);
+      });
+    }
+  }
+
+  test('over the limit: 429, as often as the limit says', async () => {
+    const client = await addOwnClient('direct-limited', 3);
+    const answers: Answer[] = [];
+    for (let sent = 0; sent < 5; sent += 1) {
+      answers.push(await service.get('/api/v1/check-status/TB0000000002', { token: client.token }));
+    }
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200, 200, 429, 429],
+    );
+    assert.equal(answers[4]?.json.error_code, 'RATE_LIMIT_EXCEEDED');
+  });
+
+  test('without a token, with a wrong one, and without the scope: as Fastify answers', async () => {
+    const { token } = await service.addClient('direct-without-scope', ['account:check']);
+    const path = '/api/v1/check-status/TB0000000002';
+    const wrong = await both(path, { token: `${service.alpha.token}x` });
+    assert.deepEqual([wrong.direct.status, wrong.byFastify.status], [401, 401]);
+    // The first request of a token is verified by Fastify's route.
+    for (let sent = 0; sent < 2; sent += 1) {
+      const { direct, byFastify } = await both(path, { token });
+      assert.deepEqual([direct.status, byFastify.status], [403, 403]);
+      assert.deepEqual(headersOf(direct), headersOf(byFastify));
+    }
+  });
+});
+
+suite('which requests are answered directly', () => {
+  const found = { version: '1', progress: 'final', rail: null, rendered: '{}' } as const;
+  const caller = {
+    client: { clientId: 'alpha', limits: { 'check-status': 1 } },
+    scopes: new Set(['status:read']),
+  } as unknown as Caller;
+  const createRoute = createDirectStatusCheck({
+    authenticator: { callerBefore: (authorization) => (authorization === 'Bearer known' ? caller : null) },
+    limiter: { take: () => ({ admitted: true, remaining: 0, resetMs: 0 }) },
+    lookUp: { find: (_clientId, value, _alsoId, callback) => callback(null, value === 'none' ? null : found) },
+    retryAfter: () => '1',
+  });
+  let answeredBy: string;
+  const server = createServer((_request, response) => {
+    answeredBy = 'Fastify';
+    response.end();
+  });
+  const listener = { begin: () => 'id', record: () => void (answeredBy = 'the route'), isStopping: () => isStopping };
+  let isStopping = false;
+  before(async () => {
+    addDirectRoute(server, createRoute, listener, () => false);
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+  });
+  after(() => server.close().closeAllConnections());
+
+  async function send(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<string> {
+    const { port } = server.address() as AddressInfo;
+    const options = { method, headers: { authorization: 'Bearer known', ...headers } };
+    const response = await request(`http://127.0.0.1:${port}${path}`, options);
+    await response.body.dump();
+    return answeredBy;
+  }
+
+  for (const path of ['/api/v1/check-status/TB0000000001', '/api/v1/check-status?reference_id=a.b-c_d~1']) {
+    for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json', 'accept-language': 'id' }]) {
+      test(`GET ${path} with ${JSON.stringify(headers)} is`, async () => {
+        assert.equal(await send(path, headers), 'the route');
+      });
+    }
+  }
+
+  for (const [path, headers, method] of [
+    ['/api/v1/check-status/none'],
+    ['/api/v1/check-status/batch'],
+    ['/api/v1/check-status/INV%2F1'],
+    ['/api/v1/check-status/TB0000000001/'],
+    ['/api/v1/check-status/TB0000000001?a=b'],
+    ['/api/v1/check-status?reference_id=a&reference_id=b'],
+    ['/api/v1/check-status?reference_id=a+b'],
+    ['/api/v1/transactions'],
+    ['/api/v1/check-status/TB0000000001', { authorization: 'Bearer unknown' }],
+    ['/api/v1/check-status/TB0000000001', { prefer: 'wait=5' }],
+    ['/api/v1/check-status/TB0000000001', { accept: 'text/event-stream' }],
+    ['/api/v1/check-status/TB0000000001', { 'if-none-match': '"1"' }],
+    ['/api/v1/check-status/TB0000000001', { 'cache-control': 'max-age=60' }],
+    ['/api/v1/check-status/TB0000000001', {}, 'HEAD'],
+  ] as const) {
+    test(`${method ?? 'GET'} ${path} with ${JSON.stringify(headers ?? {})} is not`, async () => {
+      assert.equal(await send(path, headers, method), 'Fastify');
+    });
+  }
+
+  test('nothing is while the service stops', async (t) => {
+    isStopping = true;
+    t.after(() => (isStopping = false));
+    assert.equal(await send('/api/v1/check-status/TB0000000001'), 'Fastify');
+  });
+});
