@@ -29,12 +29,15 @@ export interface FaultTargets {
   readonly onLimitsLost: () => void;
 }
 
-/** Makes the planned faults happen, each at its time. Resolves when all that end by themselves have ended. */
+/**
+ * Makes the planned faults happen, each at its time. Resolves when all have begun. The function that it returns waits
+ * for the ends of those that end by themselves.
+ */
 export async function injectFaults(
   context: RoundContext,
   targets: FaultTargets,
   planned: readonly PlannedFault[],
-): Promise<void> {
+): Promise<() => Promise<void>> {
   const { record, loadEnds } = context;
   const startedMs = performance.now();
   const running: Promise<void>[] = [];
@@ -42,7 +45,8 @@ export async function injectFaults(
   let postgresIsFree = Promise.resolve();
   let valkeyIsFree = Promise.resolve();
   for (const { atMs, fault } of planned) {
-    await delay(atMs - (performance.now() - startedMs), undefined, { signal: loadEnds }).catch(() => {});
+    const leftMs = Math.max(0, atMs - (performance.now() - startedMs));
+    await delay(leftMs, undefined, { signal: loadEnds }).catch(() => {});
     if (loadEnds.aborted) break;
     record.count('faults');
     if (isPostgresFault(fault)) {
@@ -55,7 +59,7 @@ export async function injectFaults(
       running.push(inject(context, targets, fault));
     }
   }
-  await Promise.all(running);
+  return async () => void (await Promise.all(running));
 }
 
 async function inject({ processes, loadEnds }: RoundContext, targets: FaultTargets, fault: OtherFault): Promise<void> {

@@ -21,14 +21,15 @@ import { openSurroundings, type SurroundingsOptions, startProcesses } from './su
 import { watchProcess } from './watch.ts';
 
 export interface RoundOptions extends Omit<SurroundingsOptions, 'hasValkey'> {
-  /** Of the load, in seconds. */
+  /** Of the load, in seconds. It lasts longer where the planned faults begin later. */
   readonly seconds: number;
   /** Ends the load early. */
   readonly signal: AbortSignal;
 }
 
-const READY_MS_MAX = 60_000;
-const SETTLE_MS_MAX = 60_000;
+/** A start computes for some seconds, and a busy machine has a fraction of a processor for it. */
+const READY_MS_MAX = 120_000;
+const SETTLE_MS_MAX = 120_000;
 const TWO_PROCESSES = 0.75;
 /** Of the rounds with two processes, where redis-server is installed. */
 const WITH_VALKEY = 0.6;
@@ -52,8 +53,9 @@ export async function playRound(options: RoundOptions): Promise<void> {
   await untilUp(processes, AbortSignal.timeout(READY_MS_MAX));
   const tokens = await logIn(caller, secrets, canaries);
 
-  const loadEnds = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
-  const settleEnds = AbortSignal.timeout(seconds * 1_000 + SETTLE_MS_MAX);
+  const load = new AbortController();
+  closers.defer(() => load.abort());
+  const settle = new AbortController();
   const context = {
     seed,
     record,
@@ -63,17 +65,24 @@ export async function playRound(options: RoundOptions): Promise<void> {
     tokens,
     known,
     limits: surroundings.limits,
-    loadEnds,
-    settleEnds,
+    loadEnds: AbortSignal.any([signal, load.signal]),
+    settleEnds: settle.signal,
   };
-  const endpoints = await registerEndpoints(context, receiver);
+  const registering = { ...context, settleEnds: AbortSignal.timeout(READY_MS_MAX) };
+  const endpoints = await registerEndpoints(registering, receiver);
   const planned = planFaults(createDraws(seed, 'faults'), seconds * 1_000, processes.length);
   const targets = { ...surroundings, postgres: environment.postgres, onDisturbance: disturb };
 
-  const [judgeBulk, ...judgeEvents] = await playLoad(context, receiver.port, () =>
-    injectFaults(context, targets, planned),
-  );
-  await untilUp(processes, settleEnds);
+  const [judgeBulk, ...judgeEvents] = await playLoad(context, receiver.port, async () => {
+    const time = delay(seconds * 1_000, undefined, { signal }).catch(() => {});
+    // On a busy machine that may take longer.
+    const untilFaultsEnd = await injectFaults(context, targets, planned);
+    await time;
+    load.abort();
+    AbortSignal.timeout(SETTLE_MS_MAX).addEventListener('abort', () => settle.abort());
+    await untilFaultsEnd();
+  });
+  await untilUp(processes, settle.signal);
   await Promise.all([judgeBulk(), ...judgeEvents.map((judge) => judge())]);
   await judgeEveryStatus(context);
   await judgeDatabase(context, connection);
