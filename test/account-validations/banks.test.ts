@@ -8,6 +8,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import { dataOf, type Job, jobsOf } from './jobs.ts';
 
 const keys = rsaKeys();
@@ -93,7 +94,11 @@ test("a job leaves capacity: a check rejected for the bank's quota succeeds when
     if (first.status === 200) continue;
     rejected += 1;
     assert.equal(first.headers.get('retry-after'), '1');
-    await eventually('there is capacity', async () => (await service.checkAccount(body)).status === 200, 2_500);
+    await eventually(
+      'there is capacity',
+      async () => (await service.checkAccount(body)).status === 200,
+      timeLimitMs(2_500),
+    );
   }
   context.diagnostic(`${rejected} of 5 checks were rejected first`);
   await jobs.cancel(id);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, send, type TestClient, type TestService } from '../support/service.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 
 export interface SentRow {
   readonly bank_code?: unknown;
@@ -59,7 +60,7 @@ export function jobsOf(service: TestService, client: TestClient = service.alpha)
     },
     cancel: (id: string): Promise<Answer> => post(`${path(id)}/cancel`),
     async untilEnded(id: string): Promise<Job> {
-      await eventually('the job has ended', async () => (await progress(id)).state !== 'RUNNING', 30_000);
+      await eventually('the job has ended', async () => (await progress(id)).state !== 'RUNNING', timeLimitMs(30_000));
       return progress(id);
     },
     async results(id: string): Promise<Result[]> {

@@ -8,6 +8,7 @@ import {
   assertUnavailable,
   FAST_FAILURE_WITHIN_MS,
   probeStatus,
+  RECOVERED_WITHIN_MS,
   requestContinuously,
   timeRequest,
   until,
@@ -60,7 +61,11 @@ suite('while PostgreSQL is frozen: connections stay open, and nothing answers', 
     assert.ok(timed.tookMs < FAST_FAILURE_WITHIN_MS, `${timed.tookMs} ms, although the fault was detected`);
     server.resume();
     await assertRecovers(checkStatus);
-    await until('the service is ready', async () => (await probeStatus(service, '/readyz')) === 200, 2_000);
+    await until(
+      'the service is ready',
+      async () => (await probeStatus(service, '/readyz')) === 200,
+      RECOVERED_WITHIN_MS,
+    );
     const { unavailable } = assertOkOrUnavailable(await requests.stop());
     assert.ok(unavailable > 0);
   });

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { statusUpdate } from '../support/service.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import { assertRecovers, until } from './request-monitor.ts';
 import { startServiceOnPostgres } from './service-on-postgres.ts';
 
@@ -131,7 +132,7 @@ suite('PostgreSQL fails in the middle of a long feed', () => {
         socket.once('error', reject);
         socket.write(body, resolve);
       });
-      const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(5_000) })) as [Buffer];
+      const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(timeLimitMs(15_000)) })) as [Buffer];
       assert.match(answer.toString(), /^HTTP\/1\.1 503 [^]*Send the whole feed again/);
     } finally {
       socket.destroy();

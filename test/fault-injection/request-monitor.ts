@@ -91,7 +91,7 @@ export async function assertRecovers(request: () => Promise<Answer>): Promise<vo
   }
 }
 
-export const until = (what: string, condition: () => Promise<boolean>, withinMs = 5_000): Promise<void> =>
+export const until = (what: string, condition: () => Promise<boolean>, withinMs?: number): Promise<void> =>
   eventually(what, condition, withinMs);
 
 /** The HTTP status of a probe of the operator listener. */

@@ -7,10 +7,11 @@ import { openRawConnection, type RawConnection, rawRequest } from '../contract/r
 import { CLIENT_ID, type ServedProcess, startServedProcess } from '../observability/served-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { send, statusUpdate } from '../support/service.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 
 /** The service as operators start it, with little memory or few files, and with more load than it can take. */
 
-const STOPPED_WITHIN_MS = 10_000;
+const STOPPED_WITHIN_MS = timeLimitMs(10_000);
 const CHECK_STATUS = '/api/v1/check-status/NONE';
 
 /** Feeds transactions one after another, until it is stopped or the test ends. Remembers which were acknowledged. */

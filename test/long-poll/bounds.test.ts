@@ -104,7 +104,7 @@ suite('a stream', () => {
   test('ends after the maximum time, and continues after Last-Event-ID', async () => {
     service = await startTestService({ rails: [], longPoll: { streamMaxMs: 100 } });
     const transaction = await createTransaction(service);
-    const leaving = AbortSignal.timeout(10_000);
+    const leaving = AbortSignal.timeout(timeLimitMs(10_000));
     const response = await openStream(service, transaction.path, leaving);
     assert.match(await response.text(), /^id: 1$/m);
     assert.equal(service.app.longPollCount(), 0);
@@ -140,7 +140,7 @@ suite('a token that expires soon', () => {
     const transaction = await createTransaction(service);
     const token = await tokenFor(2);
     const startedMs = performance.now();
-    const stream = await openStream(service, transaction.path, AbortSignal.timeout(20_000), {
+    const stream = await openStream(service, transaction.path, AbortSignal.timeout(timeLimitMs(20_000)), {
       ...service.alpha,
       token,
     });

@@ -46,4 +46,4 @@ export async function feedChange(
 }
 
 export const until = (condition: () => boolean | Promise<boolean>, what: string): Promise<void> =>
-  eventually(what, condition, 10_000);
+  eventually(what, condition);

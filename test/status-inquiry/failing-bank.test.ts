@@ -40,7 +40,7 @@ suite('a failing bank', async () => {
     const [silent, healthy] = [idsOf('TX', 40), idsOf('TY', 40)];
     await bench.insertTransactions(silent, START, 'silent');
     await bench.insertTransactions(healthy, START, 'healthy');
-    const { inquiries } = bench.startProcess({
+    const { inquiries, close } = bench.startProcess({
       rails: [bank.rail(keys, { name: 'silent', partnerId: 'SILENT' }), bank.rail(keys, { name: 'healthy' })],
     });
     let done = false;
@@ -51,6 +51,7 @@ suite('a failing bank', async () => {
       assert.equal(done, false, 'the poll waited for the silent bank first');
     }
     assert.equal(done, false);
+    await close();
     await polled;
   });
 

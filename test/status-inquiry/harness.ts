@@ -27,6 +27,7 @@ export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 
+/** Longer than anything takes on a machine that is busy with tests. */
 const DEADLINE_MS = 20_000;
 
 export const later = (ms: number, than = START): Date => new Date(than.getTime() + ms);
@@ -188,6 +189,7 @@ function startProcess(
     log,
     staleMs,
     refreshTimeoutMs,
+    inquiryTimeoutMs: DEADLINE_MS,
     ...(unknownGraceMs === undefined ? {} : { unknownGraceMs }),
     clock: () => time.now().getTime(),
   });

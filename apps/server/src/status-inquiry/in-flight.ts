@@ -32,6 +32,8 @@ export interface InFlightInquiriesDependencies {
   readonly log: Log;
   readonly clock: MonotonicClock;
   readonly tracing: Tracing | null;
+  /** The longest wait for a bank's answer. */
+  readonly timeoutMs: number;
 }
 
 /** The status inquiries that this process has in flight. */
@@ -49,11 +51,8 @@ export interface InFlightInquiries {
   close(): void;
 }
 
-/** The longest wait for a bank's answer. */
-const TIMEOUT_MS = 4_000;
-
 export function createInFlightInquiries(dependencies: InFlightInquiriesDependencies): InFlightInquiries {
-  const { banks, metrics, log, clock, tracing } = dependencies;
+  const { banks, metrics, log, clock, tracing, timeoutMs } = dependencies;
   const inFlight = new Map<string, Promise<void>>();
   const timeouts = new Set<AbortController>();
   let closing = false;
@@ -64,7 +63,7 @@ export function createInFlightInquiries(dependencies: InFlightInquiriesDependenc
     span: Span | undefined,
   ): Promise<StatusInquiryOutcome> {
     const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(), TIMEOUT_MS);
+    const timer = setTimeout(() => timeout.abort(), timeoutMs);
     timeouts.add(timeout);
     try {
       return await rail.inquireStatus(inquiryOf(claimed, banks), timeout.signal);

@@ -30,6 +30,8 @@ export interface StatusInquiriesDependencies {
   readonly staleMs: number;
   /** If the bank takes longer, the read returns the stored status. By default 300 ms. */
   readonly refreshTimeoutMs?: number;
+  /** The longest wait for a bank's answer to an inquiry. By default 4 s. */
+  readonly inquiryTimeoutMs?: number;
   /** How long a bank may not know a transfer before a person has to review it. By default one hour. */
   readonly unknownGraceMs?: number;
   /** Paces inquiries within this process; PostgreSQL's clock decides which are due. */
@@ -60,6 +62,7 @@ export interface StatusInquiries {
 }
 
 export const REFRESH_TIMEOUT_MS = 300;
+const INQUIRY_TIMEOUT_MS = 4_000;
 const UNKNOWN_GRACE_MS = 60 * 60_000;
 const INTERVAL_MS = 1_000;
 
@@ -70,12 +73,14 @@ export function createStatusInquiries(dependencies: StatusInquiriesDependencies)
     log,
     staleMs,
     refreshTimeoutMs = REFRESH_TIMEOUT_MS,
+    inquiryTimeoutMs = INQUIRY_TIMEOUT_MS,
     clock = () => performance.now(),
     tracing = null,
   } = dependencies;
   const rails = new Map<string, InquiryRail>();
   replaceRails(rails, dependencies.rails, dependencies);
-  const inFlight = createInFlightInquiries({ banks: dependencies.banks, metrics, log, clock, tracing });
+  const { banks } = dependencies;
+  const inFlight = createInFlightInquiries({ banks, metrics, log, clock, tracing, timeoutMs: inquiryTimeoutMs });
   const recentInquiries = createRecentInquiries();
   const poller = createPoller({ database, rails, inFlight, recentInquiries, log, clock });
   const refresher = createRefreshOnRead({
