@@ -3,13 +3,17 @@ import { after, before, describe, test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, send, type TestService } from '../support/service.ts';
 import { VALKEY_MISSING } from '../support/valkey.ts';
+import { TIMEOUT_MS } from './limiter-processes.ts';
 import { type SeveralProcesses, spread, startSeveral } from './several-processes.ts';
 
 /** docs/contract.md 8.3, on four instances of the service, each with connections of its own. */
 describe('request limits over several processes', { skip: VALKEY_MISSING }, () => {
   let several: SeveralProcesses;
   before(async () => {
-    several = await startSeveral(4, { settings: { authenticationFailuresPerMinute: 20 } });
+    several = await startSeveral(4, {
+      settings: { authenticationFailuresPerMinute: 20 },
+      valkeyTimeoutMs: TIMEOUT_MS,
+    });
   });
   after(() => several.close());
 
