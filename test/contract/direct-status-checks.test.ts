@@ -17,7 +17,7 @@ import { type Answer, startTestService, statusUpdate, type TestClient, type Test
 const FOR_FASTIFY = { 'If-None-Match': '"none"' };
 const LIMIT = 60;
 const OF_ONE_REQUEST = new Set(['x-request-id', 'ratelimit', 'date']);
-const ROUTES = ['/api/v1/check-status/:transaction_id', '/api/v1/check-status'];
+const ROUTES = new Set(['/api/v1/check-status/:transaction_id', '/api/v1/check-status']);
 
 const IN_PROCESS = statusUpdate({ transaction_id: 'TB0000000001', reference_id: 'in.process' });
 const FAILED = statusUpdate({
@@ -49,12 +49,16 @@ async function both(
 /** A client with both transactions. */
 async function addOwnClient(name: string, limit = LIMIT): Promise<TestClient> {
   const client = await service.addClient(name, ['status:read'], { 'check-status': limit });
-  await service.feed([IN_PROCESS, FAILED].map((update) => ({ ...update, client_id: name })));
+  const ofClient = { client_id: name };
+  await service.feed([
+    { ...IN_PROCESS, ...ofClient },
+    { ...FAILED, ...ofClient },
+  ]);
   return client;
 }
 
 const requestsOf = (status: number): number =>
-  service.logged.filter(({ route, status: each }) => ROUTES.includes(String(route)) && each === status).length;
+  service.logged.filter(({ route, status: each }) => ROUTES.has(String(route)) && each === status).length;
 
 suite('a plain status check', () => {
   for (const [status, path] of [
