@@ -98,7 +98,7 @@ export interface ListenerOptions {
   readonly allowedOrigins?: readonly string[];
   /** The path of the route that a request path leads to. By default the path itself. */
   readonly rewritePath?: (path: string) => string;
-  /** In front of Fastify. It knows nothing of traces, of other origins and of `answerHeaders`, and is left out there. */
+  /** In front of Fastify. It knows no traces, no other origins and no `answerHeaders`, and is left out with them. */
   readonly directRoute?: (listener: DirectListener) => DirectRoute;
   /** Shorter in tests that cannot wait. */
   readonly slowPeers?: Partial<SlowPeerTimeouts>;
