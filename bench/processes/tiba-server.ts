@@ -57,6 +57,11 @@ export interface TibaServerAddress extends ServiceAddress {
 }
 
 const TOKEN_SECONDS = 3_600;
+/**
+ * For kinds of records that are removed on command. The service's own retention would remove the same events beside it,
+ * although they are younger than its days: it removes all events up to `removed_up_to`.
+ */
+const KEPT_WITHOUT_LIMIT = { callbackDays: 0, eventDays: 0, transactionDays: 0 };
 
 await runAsChild<TibaServerAddress>(async (sent) => {
   const input = sent as TibaServerSettings;
@@ -101,6 +106,7 @@ async function startService(input: TibaServerSettings, traces: Traces | null): P
       transactionsPerMinute: 100_000_000,
       secretKey: Buffer.from(input.secretKey, 'base64'),
       valkeyUrl: input.valkeyUrl,
+      ...(input.hasRemoval ? KEPT_WITHOUT_LIMIT : {}),
     },
     connection: { connectionString: input.connectionString },
     banks: createBankDirectory(bankEntries),

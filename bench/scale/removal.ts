@@ -1,13 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
 import { scanEvents } from '../../apps/server/src/postgres/retention/events.ts';
+import { pauseMsAfter, RECORDS_PER_BATCH } from '../../apps/server/src/postgres/retention/retention.ts';
 import type { RetentionScan } from '../../apps/server/src/postgres/retention/scan.ts';
 import { scanTransactions } from '../../apps/server/src/postgres/retention/transactions.ts';
-
-/** As the service does (app/retention.ts, postgres/retention.ts). */
-const BATCH = 1_000;
-const PAUSES_PER_BATCH = 4;
-const PAUSE_MIN_MS = 50;
 
 /** What is removed: records from before these times, ISO 8601 UTC. */
 export interface RemovalRange {
@@ -31,8 +27,8 @@ export interface Removal {
 
 /** Removes events and transactions side by side, each in batches with the service's statements and pauses. */
 export function createRemoval(database: Database): Removal {
-  const events = { scan: scanEvents(database, BATCH), removed: 0, isDone: false };
-  const transactions = { scan: scanTransactions(database, BATCH), removed: 0, isDone: false };
+  const events = { scan: scanEvents(database, RECORDS_PER_BATCH), removed: 0, isDone: false };
+  const transactions = { scan: scanTransactions(database, RECORDS_PER_BATCH), removed: 0, isDone: false };
   let stopping = new AbortController();
   let running: Promise<unknown> = Promise.resolve();
 
@@ -40,11 +36,9 @@ export function createRemoval(database: Database): Removal {
     const { signal } = stopping;
     while (!signal.aborted && !records.isDone) {
       const startedMs = performance.now();
-      const count = await records.scan.deleteBatch(before);
-      records.removed += count;
-      records.isDone = count === 0 && !records.scan.hasMore();
-      const pauseMs = Math.max(PAUSE_MIN_MS, (performance.now() - startedMs) * PAUSES_PER_BATCH);
-      await wait(pauseMs, undefined, { signal }).catch(() => {});
+      records.removed += await records.scan.deleteBatch(before);
+      records.isDone = !records.scan.hasMore();
+      await wait(pauseMsAfter(performance.now() - startedMs), undefined, { signal }).catch(() => {});
     }
   }
 

@@ -4,7 +4,6 @@ import type { Database } from '../../apps/server/src/postgres/database.ts';
 import { createLease } from '../../apps/server/src/postgres/leases.ts';
 import { scanCallbacks } from '../../apps/server/src/postgres/retention/callbacks.ts';
 import { findOldestEvent, scanEvents } from '../../apps/server/src/postgres/retention/events.ts';
-import type { RetentionScan } from '../../apps/server/src/postgres/retention/scan.ts';
 import { deleteStatusMessages } from '../../apps/server/src/postgres/retention/status-messages.ts';
 import { scanTransactions } from '../../apps/server/src/postgres/retention/transactions.ts';
 import { listStatusUpdates } from '../../apps/server/src/postgres/status-updates.ts';
@@ -22,10 +21,9 @@ import { assertError } from '../contract/assertions.ts';
 import { eventually } from '../support/eventually.ts';
 import { startHttpReceiver } from '../support/http-receiver.ts';
 import { startTestService, statusUpdate, type TestClient, type TestService } from '../support/service.ts';
+import { age, daysAgo, scanBatches, sequences } from './retention-harness.ts';
 
 /** What is deleted after its retention time, and what stays because something still needs it. */
-
-const DAY_MS = 24 * 60 * 60 * 1_000;
 
 let service: TestService;
 let sql: Awaited<ReturnType<typeof openSql>>;
@@ -43,8 +41,6 @@ after(async () => {
   await service?.close();
 });
 
-const daysAgo = (days: number): Date => new Date(Date.now() - days * DAY_MS);
-
 /** Deletes batch by batch; returns the size of each. */
 async function batches(deleteBatch: () => Promise<number>): Promise<number[]> {
   const sizes: number[] = [];
@@ -52,50 +48,22 @@ async function batches(deleteBatch: () => Promise<number>): Promise<number[]> {
   return sizes;
 }
 
-/** Deletes until nothing is left to examine; returns the sizes of batches that deleted something. */
-async function scanBatches(scan: RetentionScan): Promise<number[]> {
-  const sizes: number[] = [];
-  do {
-    const size = await scan.deleteBatch(daysAgo(400));
-    if (size > 0) sizes.push(size);
-  } while (scan.hasMore());
-  return sizes;
-}
 const eventBatches = (limit: number): Promise<number[]> => scanBatches(scanEvents(service.app.database, limit));
 const transactionBatches = (limit: number): Promise<number[]> =>
   scanBatches(scanTransactions(service.app.database, limit));
 
-/** As if everything of the client had happened 500 days ago. */
-async function age({ clientId }: TestClient): Promise<void> {
-  for (const change of [
-    `events set occurred_at = occurred_at - interval '500 days'`,
-    `callback_attempts set started_at = started_at - interval '500 days'`,
-    `callback_outbox set ended_at = ended_at - interval '500 days'`,
-    `transactions set processed_at = processed_at - interval '500 days',
-                      overdue_since = overdue_since - interval '500 days'`,
-    `status_messages set received_at = received_at - interval '500 days'`,
-  ]) {
-    await sql(`update tiba.${change} where client_id = $1`, [clientId]);
-  }
-}
-
 const feedEvents = (client: TestClient, count: number): Promise<string[]> =>
   feedSuccesses(service, count, { client_id: client.clientId });
-
-const sequences = async ({ clientId }: TestClient): Promise<unknown[]> =>
-  (await sql('select sequence::int from tiba.events where client_id = $1 order by 1', [clientId])).map(
-    ({ sequence }) => sequence,
-  );
 
 test('messages go, oldest first and batch by batch; those of a transaction in PROCESS stay', async () => {
   const client = await addOwnClient(service);
   const { clientId } = client;
   const open = { client_id: clientId, transaction_id: 'RT0000000001', reference_id: 'RT1' };
   assert.equal((await service.feed(statusUpdate({ ...open, created_at: '2026-01-01T00:00:00Z' }))).status, 200);
-  await eventually('it is overdue', async () => (await sequences(client)).length === 1);
+  await eventually('it is overdue', async () => (await sequences(sql, client)).length === 1);
   const [ended = ''] = await feedEvents(client, 1);
   await feedEvents(client, 1);
-  await age(client);
+  await age(sql, client);
   await feedEvents(client, 1);
 
   const { database } = service.app;
@@ -129,13 +97,13 @@ test('events go, except for one with an open delivery; a reader before them gets
     body: {},
   });
   assert.equal(dataOf(replayed)['state'], 'pending', JSON.stringify(body));
-  await age(client);
+  await age(sql, client);
   await feedEvents(client, 2);
 
   const { database } = service.app;
   const sizes = await eventBatches(2);
   assert.deepEqual([sizes.reduce((sum, size) => sum + size, 0), Math.max(...sizes)], [5, 2]);
-  assert.deepEqual(await sequences(client), [2, 7, 8]);
+  assert.deepEqual(await sequences(sql, client), [2, 7, 8]);
   assert.deepEqual(
     (await sql('select distinct sequence::int from tiba.callback_attempts where endpoint_id = $1', [endpointId]))
       .map(({ sequence }) => sequence)
@@ -173,10 +141,10 @@ test('one event with a time of 1970 removes no recent event', async () => {
     ]);
   await setTime(`'1970-01-01T00:00:00Z'`, [3]);
   assert.deepEqual(await eventBatches(1_000), []);
-  assert.deepEqual(await sequences(client), [1, 2, 3, 4, 5]);
+  assert.deepEqual(await sequences(sql, client), [1, 2, 3, 4, 5]);
   await setTime(`now() - interval '500 days'`, [1, 2]);
   assert.deepEqual(await eventBatches(1_000), [3]);
-  assert.deepEqual(await sequences(client), [4, 5]);
+  assert.deepEqual(await sequences(sql, client), [4, 5]);
 });
 
 for (const table of ['callback_endpoints', 'clients']) {
@@ -186,7 +154,7 @@ for (const table of ['callback_endpoints', 'clients']) {
     const own = [client.clientId];
     const { endpointId } = await register(service, { url: 'http://127.0.0.1:9/' }, client.token);
     await feedEvents(client, 3);
-    await age(client);
+    await age(sql, client);
     await sql('update tiba.events set occurred_at = now() where client_id = $1 and sequence = 3', own);
     assert.deepEqual(await eventBatches(2), []);
     const reason = table === 'clients' ? '' : `, disabled_reason = 'failing'`;
@@ -207,13 +175,13 @@ test('deliveries and attempts go before their events', async () => {
     (await sql(`select from tiba.callback_deliveries where endpoint_id = $1 and state = 'delivered'`, [endpointId]))
       .length;
   await eventually('all are delivered', async () => (await delivered()) === 3);
-  await age(client);
+  await age(sql, client);
   await feedEvents(client, 1);
   await eventually('the last is delivered', async () => (await delivered()) === 4);
   await receiver.close();
   assert.deepEqual(await scanBatches(scanCallbacks(service.app.database, 2)), [2, 1]);
   assert.equal(await delivered(), 1);
-  assert.deepEqual(await sequences(client), [1, 2, 3, 4]);
+  assert.deepEqual(await sequences(sql, client), [1, 2, 3, 4]);
 });
 
 test('final transactions go after their events; a process that died in between changes nothing', async () => {
@@ -224,7 +192,7 @@ test('final transactions go after their events; a process that died in between c
   const [first = ''] = await feedEvents(client, 3);
   const again = { client_id: clientId, transaction_id: first, status: 'SUCCESS' };
   assert.equal((await service.feed(again)).status, 200);
-  await age(client);
+  await age(sql, client);
   const [recent] = await feedEvents(client, 1);
 
   assert.deepEqual(await transactionBatches(2), []);
@@ -241,147 +209,65 @@ test('final transactions go after their events; a process that died in between c
   assert.deepEqual(await sql('select from tiba.other_status_updates where transaction_id = $1', [first]), []);
 });
 
-/** Adds clients. Of the events of each, all but the newest are old. */
-async function addClientsWithEvents(prefix: string, clients: number, events: number): Promise<void> {
-  await sql(
-    `insert into tiba.clients (client_id, name, secret_hash, scopes)
-     select $1 || n, 'x', '\\x00', '{}' from generate_series(1, $2::int) as n`,
-    [prefix, clients],
-  );
-  await sql(
-    `insert into tiba.event_sequences (client_id, last_sequence)
-     select client_id, $2 from tiba.clients where starts_with(client_id, $1)`,
-    [prefix, events],
-  );
-  await sql(
-    `insert into tiba.events (client_id, sequence, occurred_at, version, subject_id, kind)
-     select client_id, sequence, now() - case when sequence < $2 then interval '500 days' else interval '0' end, 1,
-            'TB' || sequence, 'disbursement.succeeded'
-       from tiba.clients cross join generate_series(1, $2::int) as sequence where starts_with(client_id, $1)`,
-    [prefix, events],
-  );
-}
-
-/** Regression: one statement examined the old events of every client, and took longer than a statement may. */
-test('old events of many clients go, of some clients in each batch', async () => {
-  const clients = 30;
-  await addClientsWithEvents('many-', clients, 4);
-  const grown = async (): Promise<unknown> =>
-    (
-      await sql("select count(*)::int from tiba.event_sequences where client_id like 'many-%' and removed_up_to = 3")
-    )[0]?.['count'];
-  const events = scanEvents(service.app.database, 10);
-  assert.equal(await events.deleteBatch(daysAgo(400)), 10);
-  assert.equal(await grown(), 20);
-  await scanBatches(events);
-  assert.equal(await grown(), clients);
-  const left = await sql("select distinct sequence::int from tiba.events where client_id like 'many-%'");
-  assert.deepEqual(left, [{ sequence: 4 }]);
-});
-
-/** Regression: the old events of every client that waits for the archive were read, and the statement timed out. */
-test('clients that wait for the archive do not keep the old events of others, and theirs are not read', async () => {
-  await addClientsWithEvents('waits-', 40, 50);
-  await addClientsWithEvents('archived-', 1, 4);
-  await sql(
-    `update tiba.event_sequences set archived_up_to = case when starts_with(client_id, 'waits-') then 0 else 2 end
-      where starts_with(client_id, 'waits-') or starts_with(client_id, 'archived-')`,
-  );
+test('an event whose callback is replayed while a batch begins stays, and so does one that a replay has locked', async () => {
+  const client = await addOwnClient(service);
+  const { clientId } = client;
+  const { endpointId } = await register(service, { kinds: ['disbursement.overdue'] }, client.token);
+  await feedEvents(client, 4);
+  await age(sql, client);
+  await feedEvents(client, 1);
   const { database } = service.app;
-  const examined: number[] = [];
-  const watched: Database = {
+  const replaying: Database = {
     ...database,
-    async query(statement, values, name) {
-      if (statement.includes('last.sequence')) examined.push(await eventsRead(statement, values));
-      return database.query(statement, values, name);
+    async transaction(work, options) {
+      await sql(
+        `insert into tiba.callback_outbox (client_id, endpoint_id, sequence) values ($1, $2, 2)
+         on conflict do nothing`,
+        [clientId, endpointId],
+      );
+      return database.transaction(work, options);
     },
   };
-  assert.deepEqual(await scanBatches(scanEvents(watched, 50)), [2]);
-  assert.ok(Math.max(...examined) < 100, `${String(examined)} events were read`);
-  await sql('update tiba.event_sequences set archived_up_to = null');
-  assert.equal(
-    (await eventBatches(1_000)).reduce((sum, size) => sum + size, 0),
-    40 * 49 + 1,
-  );
+  let nowMs = 0;
+  const events = scanEvents(replaying, 10, () => nowMs);
+  await database.transaction(async (query) => {
+    await query('select from tiba.events where client_id = $1 and sequence = 3 for key share', [clientId]);
+    assert.deepEqual(await scanBatches(events), [2]);
+  });
+  assert.deepEqual(await sequences(sql, client), [2, 3, 5]);
+  await sql('delete from tiba.callback_outbox where endpoint_id = $1', [endpointId]);
+  nowMs += 60 * 60 * 1_000;
+  assert.deepEqual(await scanBatches(events), [1]);
+  assert.deepEqual(await sequences(sql, client), [2, 5]);
+  await sql('delete from tiba.callback_outbox where endpoint_id = $1', [endpointId]);
 });
 
-interface PlanNode {
-  readonly 'Relation Name'?: string;
-  readonly 'Actual Rows': number;
-  readonly 'Actual Loops': number;
-  readonly 'Rows Removed by Filter'?: number;
-  readonly Plans?: readonly PlanNode[];
-}
-
-/** How many events the statement reads. */
-async function eventsRead(statement: string, values: readonly unknown[] = []): Promise<number> {
-  const explained = `explain (analyze, timing off, format json) ${statement}`;
-  const [row] = await service.app.database.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(explained, values);
-  const count = ({ Plans: plans = [], ...node }: PlanNode): number =>
-    plans.reduce((sum, plan) => sum + count(plan), 0) +
-    (node['Relation Name'] === 'events'
-      ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
-      : 0);
-  return count(row?.['QUERY PLAN'][0].Plan ?? assert.fail('no plan'));
-}
-
-/** Regression: each batch stepped over all that stays again, and took longer and longer. */
-test('what must stay is examined once in an hour, and not in each batch', async () => {
+test('a transaction that is being changed stays with its status updates', async () => {
   const client = await addOwnClient(service);
-  const { endpointId } = await register(service, { url: 'http://127.0.0.1:9/' }, client.token);
-  await feedEvents(client, 7);
-  await age(client);
-  await feedEvents(client, 1);
-  // Of the first five, the deliveries are open.
-  await sql('delete from tiba.callback_outbox where endpoint_id = $1 and sequence > 5', [endpointId]);
-  let nowMs = 0;
+  const ids = await feedEvents(client, 3);
+  for (const id of ids) {
+    const again = { client_id: client.clientId, transaction_id: id, status: 'SUCCESS' };
+    assert.equal((await service.feed(again)).status, 200);
+  }
+  await age(sql, client);
+  await sql('delete from tiba.events where client_id = $1', [client.clientId]);
   const { database } = service.app;
-  const [events, transactions] = [scanEvents(database, 2, () => nowMs), scanTransactions(database, 2, () => nowMs)];
-  assert.deepEqual(await scanBatches(events), [1, 1]);
-  assert.deepEqual(await scanBatches(transactions), [1, 1]);
-  assert.deepEqual(await sequences(client), [1, 2, 3, 4, 5, 8]);
-  await sql('delete from tiba.callback_outbox where endpoint_id = $1 and sequence < 3', [endpointId]);
-  assert.deepEqual(await scanBatches(events), []);
-  nowMs += 60 * 60 * 1_000;
-  assert.deepEqual(await scanBatches(events), [2]);
-  assert.deepEqual(await scanBatches(transactions), [2]);
-  assert.deepEqual(await sequences(client), [3, 4, 5, 8]);
-  await sql('delete from tiba.callback_outbox where endpoint_id = $1', [endpointId]);
-});
-
-/** Regression: each batch looked at the open deliveries again. */
-test('attempts of open deliveries are examined once in an hour, and not in each batch', async () => {
-  const client = await addOwnClient(service);
-  const { endpointId } = await register(service, { kinds: ['disbursement.overdue'] }, client.token);
-  await feedEvents(client, 6);
-  await age(client);
-  await feedEvents(client, 1);
-  // Two attempts of each event. The first four deliveries are open.
-  await sql(
-    `insert into tiba.callback_attempts (client_id, endpoint_id, sequence, attempt, started_at, duration_ms)
-     select client_id, $2, sequence, attempt, occurred_at, 1
-       from tiba.events cross join generate_series(1, 2) as attempt where client_id = $1`,
-    [client.clientId, endpointId],
-  );
-  await sql(
-    `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
-     select $1, $2, sequence, '2099-01-01' from generate_series(1, 4) as sequence`,
-    [client.clientId, endpointId],
-  );
-  const left = async (): Promise<unknown[]> =>
-    (await sql('select sequence::int from tiba.callback_attempts where endpoint_id = $1 order by 1', [endpointId])).map(
-      ({ sequence }) => sequence,
-    );
   let nowMs = 0;
-  const scan = scanCallbacks(service.app.database, 3, () => nowMs);
-  assert.deepEqual(await scanBatches(scan), [1, 3]);
-  assert.deepEqual(await left(), [1, 1, 2, 2, 3, 3, 4, 4, 7, 7]);
-  await sql('delete from tiba.callback_outbox where endpoint_id = $1 and sequence < 3', [endpointId]);
-  assert.deepEqual(await scanBatches(scan), []);
+  const transactions = scanTransactions(database, 10, () => nowMs);
+  await database.transaction(async (query) => {
+    await query(`update tiba.transactions set account_name = 'X' where client_id = $1 and transaction_id = $2`, [
+      client.clientId,
+      ids[1],
+    ]);
+    assert.deepEqual(await scanBatches(transactions), [2]);
+  });
+  const left = 'select transaction_id from tiba.transactions where client_id = $1';
+  const updates = 'select transaction_id from tiba.other_status_updates where client_id = $1';
+  for (const found of [left, updates])
+    assert.deepEqual(await sql(found, [client.clientId]), [{ transaction_id: ids[1] }]);
   nowMs += 60 * 60 * 1_000;
-  assert.deepEqual(await scanBatches(scan), [3, 1]);
-  assert.deepEqual(await left(), [3, 3, 4, 4, 7, 7]);
-  await sql('delete from tiba.callback_outbox where endpoint_id = $1', [endpointId]);
+  assert.deepEqual(await scanBatches(transactions), [1]);
+  for (const found of [left, updates]) assert.deepEqual(await sql(found, [client.clientId]), []);
 });
 
 test('one process holds a lease, and another takes it when it has ended', async () => {

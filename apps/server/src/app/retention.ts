@@ -2,7 +2,7 @@ import { isRetentionHeld } from '../postgres/archive-files.ts';
 import type { Database } from '../postgres/database.ts';
 import { findOldestAttempt, scanCallbacks } from '../postgres/retention/callbacks.ts';
 import { findOldestEvent, scanEvents } from '../postgres/retention/events.ts';
-import { type RetentionOptions, startRetention } from '../postgres/retention/retention.ts';
+import { RECORDS_PER_BATCH, type RetentionOptions, startRetention } from '../postgres/retention/retention.ts';
 import { deleteStatusMessages, findOldestStatusMessage } from '../postgres/retention/status-messages.ts';
 import { findOldestTransaction, scanTransactions } from '../postgres/retention/transactions.ts';
 import type { AppContext } from './app-context.ts';
@@ -32,8 +32,6 @@ export function openRetention(
   onClose(`retention of ${records}`, stop);
 }
 
-/** Records in one statement: few enough that it ends well within the statement timeout on a slow disk. */
-const BATCH = 1_000;
 /** A row of messages can be a hundred kilobytes. */
 const MESSAGES_BATCH = 200;
 
@@ -43,14 +41,14 @@ const MESSAGES_BATCH = 200;
  */
 export function openTransactionRetention(context: AppContext, database: Database): void {
   const { messageDays, callbackDays, eventDays, transactionDays } = context.options.settings;
-  const unlessHeld = ({ deleteBatch, hasMore = () => false }: Batches): Batches => {
+  const unlessHeld = ({ deleteBatch, hasMore }: Batches): Batches => {
     let isHeld = false;
     return {
       async deleteBatch(before) {
         isHeld = await isRetentionHeld(database);
         return isHeld ? 0 : deleteBatch(before);
       },
-      hasMore: () => !isHeld && hasMore(),
+      ...(hasMore === undefined ? {} : { hasMore: () => !isHeld && hasMore() }),
     };
   };
   openRetention(context, {
@@ -64,21 +62,21 @@ export function openTransactionRetention(context: AppContext, database: Database
     database,
     records: 'callbacks',
     days: callbackDays,
-    ...unlessHeld(scanCallbacks(database, BATCH)),
+    ...unlessHeld(scanCallbacks(database, RECORDS_PER_BATCH)),
     findOldest: () => findOldestAttempt(database),
   });
   openRetention(context, {
     database,
     records: 'events',
     days: eventDays,
-    ...unlessHeld(scanEvents(database, BATCH)),
+    ...unlessHeld(scanEvents(database, RECORDS_PER_BATCH)),
     findOldest: () => findOldestEvent(database),
   });
   openRetention(context, {
     database,
     records: 'transactions',
     days: transactionDays,
-    ...unlessHeld(scanTransactions(database, BATCH)),
+    ...unlessHeld(scanTransactions(database, RECORDS_PER_BATCH)),
     findOldest: () => findOldestTransaction(database),
   });
 }

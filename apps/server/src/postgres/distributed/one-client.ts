@@ -124,6 +124,10 @@ export async function* eachClient(database: Database, onlyClientId: string | nul
     yield onlyClientId === null ? database : databaseOfClient(database, onlyClientId);
     return;
   }
-  const clients = await database.query<{ client_id: string }>('select client_id from tiba.clients order by client_id');
-  for (const { client_id: clientId } of clients) yield databaseOfClient(database, clientId);
+  for (const clientId of await listClientIds(database)) yield databaseOfClient(database, clientId);
+}
+
+export async function listClientIds(database: Database): Promise<string[]> {
+  const rows = await database.query<{ client_id: string }>('select client_id from tiba.clients order by client_id');
+  return rows.map(({ client_id: clientId }) => clientId);
 }

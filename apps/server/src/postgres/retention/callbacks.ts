@@ -1,74 +1,68 @@
-import { keyOf } from '../../domain/identifiers.ts';
 import type { Database } from '../database.ts';
 import { earliestOverClients, ofClient } from '../distributed/one-client.ts';
-import { createRetentionScan, type RetentionScan, type ScannedBatch, scanOverClients } from './scan.ts';
+import { type Batch, createRetentionScan, type RetentionScan, type ScannedBatch } from './scan.ts';
 
-/** An attempt of a callback. */
-interface Position {
-  readonly clientId: string;
-  readonly endpointId: string;
+interface Attempt {
   readonly sequence: string;
   readonly attempt: number;
 }
+/** Of a client, by endpoint. */
+type Position = ReadonlyMap<string, Attempt>;
 
 /**
  * Deletes attempts of callbacks about events from before then, at most `limit` in a batch, and as many deliveries of
  * such events that were given up. Attempts of a delivery that was replayed since, and those of open deliveries, stay.
  */
 export const scanCallbacks = (database: Database, limit: number, nowMs?: () => number): RetentionScan =>
-  createRetentionScan<Position>(
-    (before, positions) =>
-      scanOverClients(database, limit, (own, left) => scan(own, { before, limit: left, positions })),
-    nowMs,
-  );
+  createRetentionScan<Position>(database, limit, scan, nowMs);
 
-async function scan(database: Database, batch: Batch): Promise<ScannedBatch> {
-  const { before, limit } = batch;
+async function scan(database: Database, batch: Batch<Position>): Promise<ScannedBatch<Position>> {
+  const { before, limit, clients } = batch;
   const attempts = await deleteAttempts(database, batch);
-  const deliveries = await database.query(EXHAUSTED_SQL, [before, limit]);
+  const ids = clients.map(({ clientId }) => clientId);
+  const deliveries = await database.query(EXHAUSTED_SQL, [before, limit, ids]);
   return {
+    ...attempts,
     deleted: attempts.deleted + deliveries.length,
-    hasMore: attempts.hasMore || deliveries.length === limit,
+    isFull: attempts.isFull || deliveries.length === limit,
   };
 }
 
-interface Batch {
-  readonly before: Date;
-  readonly limit: number;
-  /** By client and endpoint. */
-  readonly positions: Map<string, Position>;
-}
-
-async function deleteAttempts(database: Database, { before, limit, positions }: Batch): Promise<ScannedBatch> {
-  const known = [...positions.values()];
+async function deleteAttempts(
+  database: Database,
+  { before, limit, clients }: Batch<Position>,
+): Promise<ScannedBatch<Position>> {
+  const known = clients.flatMap(({ clientId, position }) =>
+    [...(position ?? [])].map(([endpointId, { sequence, attempt }]) => ({ clientId, endpointId, sequence, attempt })),
+  );
   const endpoints = await database.query<ScannedEndpoint>(ATTEMPTS_SQL, [
     before,
     limit,
+    clients.map(({ clientId }) => clientId),
     known.map(({ clientId }) => clientId),
     known.map(({ endpointId }) => endpointId),
     known.map(({ sequence }) => sequence),
     known.map(({ attempt }) => attempt),
   ]);
-  let deleted = 0;
-  let examined = 0;
-  for (const each of endpoints) {
-    deleted += each.deleted;
-    examined += each.examined;
-    const { client_id: clientId, endpoint_id: endpointId, sequence, attempt } = each;
-    const key = keyOf(clientId, endpointId);
-    if (each.deleted === each.examined && !positions.has(key)) continue;
-    positions.set(key, { clientId, endpointId, sequence, attempt });
-  }
-  return { deleted, hasMore: examined === limit };
+  const scanned = Map.groupBy(endpoints, (each) => each.client_id);
+  return {
+    deleted: endpoints.reduce((sum, { deleted }) => sum + deleted, 0),
+    isFull: endpoints.reduce((sum, { examined }) => sum + examined, 0) === limit,
+    positions: clients.map(({ clientId, position }) => ({
+      clientId,
+      position: new Map([
+        ...(position ?? []),
+        ...(scanned.get(clientId) ?? []).map((each) => [each.endpoint_id, each] as const),
+      ]),
+    })),
+  };
 }
 
-interface ScannedEndpoint extends Record<string, unknown> {
+interface ScannedEndpoint extends Record<string, unknown>, Attempt {
   readonly client_id: string;
   readonly endpoint_id: string;
   readonly examined: number;
   readonly deleted: number;
-  readonly sequence: string;
-  readonly attempt: number;
 }
 
 /** SQL: the last event of the client `s` from before $1 that the archive has, where there is an archive, as `last`. */
@@ -82,7 +76,7 @@ const LAST_BEFORE = `
 
 const ATTEMPTS_SQL = `
 with positions as materialized (
-  select * from unnest($3::text[], $4::text[], $5::bigint[], $6::int[])
+  select * from unnest($4::text[], $5::text[], $6::bigint[], $7::int[])
     as p (client_id, endpoint_id, sequence, attempt)
 ), examined as materialized (
   select a.* from tiba.callback_endpoints s ${LAST_BEFORE}
@@ -99,7 +93,7 @@ with positions as materialized (
         ${ofClient('a')}
         and (a.sequence, a.attempt) > (coalesce(p.sequence, 0), coalesce(p.attempt, 0))
       order by a.sequence, a.attempt limit $2) a
-   where true ${ofClient('s')}
+   where s.client_id = any($3) ${ofClient('s')}
    limit $2
 ), deleted as (
   delete from tiba.callback_attempts a using examined e
@@ -124,7 +118,7 @@ with exhausted as materialized (
         and o.state = 'exhausted' and o.ended_at < $1 ${ofClient('o')}
       order by o.sequence limit $2
         for update skip locked) o
-   where true ${ofClient('s')}
+   where s.client_id = any($3) ${ofClient('s')}
    limit $2
 )
 delete from tiba.callback_outbox o using exhausted i

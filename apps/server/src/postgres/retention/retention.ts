@@ -8,9 +8,16 @@ const INTERVAL_MS = 60_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Longer than a batch takes. When its holder dies, another process goes on after it. */
 const LEASE_MS = 30_000;
-/** After each batch, so that deleting takes at most a fifth of the time of one connection. */
+/**
+ * How many records most kinds delete in a batch. Requests that come meanwhile share the processors with it, so it takes
+ * some milliseconds. Of fewer records, most of the time would go into the statements themselves.
+ */
+export const RECORDS_PER_BATCH = 500;
 const PAUSE_MIN_MS = 50;
-const PAUSES_PER_BATCH = 4;
+const PAUSES_PER_BATCH = 9;
+
+/** How long to pause after a batch, so that deleting takes at most a tenth of the time of one connection. */
+export const pauseMsAfter = (batchMs: number): number => Math.max(PAUSE_MIN_MS, batchMs * PAUSES_PER_BATCH);
 
 export interface RetentionOptions {
   readonly database: Database;
@@ -19,7 +26,7 @@ export interface RetentionOptions {
   readonly days: number;
   /** Deletes some records from before that time, few enough not to block others. Resolves to how many; 0: all. */
   readonly deleteBatch: (before: Date) => Promise<number>;
-  /** Whether records are left although a batch deleted none (retention-scan.ts). */
+  /** Whether records are left to examine (scan.ts); by default, while batches delete some. */
   readonly hasMore?: () => boolean;
   /** The time of the oldest record; null when there is none. */
   readonly findOldest?: () => Promise<Date | null>;
@@ -34,7 +41,7 @@ export interface RetentionOptions {
  */
 export function startRetention(options: RetentionOptions): { stop(): Promise<void> } {
   const { database, records, days, deleteBatch, log } = options;
-  const { hasMore = () => false, findOldest, onDeleted = () => {}, onOldest = () => {} } = options;
+  const { hasMore, findOldest, onDeleted = () => {}, onOldest = () => {} } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   const lease = createLease(database, `retention of ${records}`, LEASE_MS);
@@ -46,10 +53,10 @@ export function startRetention(options: RetentionOptions): { stop(): Promise<voi
       while (!signal.aborted && (await lease.hold())) {
         const startedMs = performance.now();
         const count = await deleteBatch(before);
-        if (count === 0 && !hasMore()) break;
         deleted += count;
         if (count > 0) onDeleted(count);
-        await pause(Math.max(PAUSE_MIN_MS, (performance.now() - startedMs) * PAUSES_PER_BATCH));
+        if (hasMore === undefined ? count === 0 : !hasMore()) break;
+        await pause(pauseMsAfter(performance.now() - startedMs));
       }
     } finally {
       if (deleted > 0) log.info({ records, deleted, before }, 'old records deleted');

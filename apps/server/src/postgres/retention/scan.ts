@@ -1,58 +1,104 @@
 import type { Database } from '../database.ts';
-import { eachClient } from '../distributed/one-client.ts';
+import { databaseOfClient, listClientIds } from '../distributed/one-client.ts';
 
-/** Deletes old records in batches, and passes over those that must stay once, not in each batch. */
+/** Deletes old records in batches. A pass goes over all clients, some in each batch. */
 export interface RetentionScan {
   /** Examines the next records from before then. Resolves to how many it deleted. */
   deleteBatch(before: Date): Promise<number>;
-  /** Whether records are left to examine: a batch may have deleted none. */
+  /** Whether the pass has not ended: a batch may have deleted none. The batch after its end begins another. */
   hasMore(): boolean;
 }
 
-/** One batch of a scan: from the positions on, which it moves behind what must stay. */
-export interface ScannedBatch {
+/** A client, and the last of its records that was examined; null: none was. */
+export interface ClientPosition<Position> {
+  readonly clientId: string;
+  readonly position: Position | null;
+}
+
+export interface Batch<Position> {
+  readonly before: Date;
+  /** How many records are examined at most, of all clients together. */
+  readonly limit: number;
+  readonly clients: readonly ClientPosition<Position>[];
+}
+
+export interface ScannedBatch<Position> {
   readonly deleted: number;
-  readonly hasMore: boolean;
+  /** Whether it examined as many records as it may. If not, no old record of these clients is left to examine. */
+  readonly isFull: boolean;
+  /** Of the clients whose records it examined. */
+  readonly positions: readonly ClientPosition<Position>[];
 }
 
-/** One batch over all clients; on a distributed PostgreSQL client by client, until `limit` records are deleted. */
-export async function scanOverClients(
-  database: Database,
-  limit: number,
-  scan: (database: Database, limit: number) => Promise<ScannedBatch>,
-): Promise<ScannedBatch> {
-  let deleted = 0;
-  let hasMore = false;
-  for await (const own of eachClient(database)) {
-    if (deleted >= limit) return { deleted, hasMore: true };
-    const batch = await scan(own, limit - deleted);
-    deleted += batch.deleted;
-    hasMore ||= batch.hasMore;
-  }
-  return { deleted, hasMore };
-}
+export type ScanClients<Position> = (database: Database, batch: Batch<Position>) => Promise<ScannedBatch<Position>>;
 
-/** What had to stay is examined again after this time. */
+/**
+ * A statement looks at each of its clients, also at those without old records. Of a thousand clients it would examine
+ * a million events at once, which takes longer than a statement may.
+ */
+const CLIENTS_PER_BATCH = 20;
+
+/**
+ * What had to stay is examined again after this time, and so is what another process held, and what came later with
+ * an earlier time.
+ */
 const AGAIN_MS = 60 * 60 * 1_000;
 
-/** `Position`: of the last record of a client that was examined and stays. Clients without one begin at their first. */
+/**
+ * Remembers how far it examined the records of each client, whether they stay or not: index entries of deleted records
+ * stay until PostgreSQL vacuums, and each batch would step over those of all batches before.
+ */
 export function createRetentionScan<Position>(
-  scan: (before: Date, positions: Map<string, Position>) => Promise<ScannedBatch>,
+  database: Database,
+  limit: number,
+  scan: ScanClients<Position>,
   nowMs: () => number = () => performance.now(),
 ): RetentionScan {
   const positions = new Map<string, Position>();
   let beganMs = nowMs();
-  let more = false;
+  /** Those that this pass has not examined to their end. */
+  let clients: string[] = [];
+
+  async function beginPass(): Promise<void> {
+    if (nowMs() - beganMs >= AGAIN_MS) {
+      positions.clear();
+      beganMs = nowMs();
+    }
+    clients = await listClientIds(database);
+  }
+
   return {
     async deleteBatch(before) {
-      if (!more && nowMs() - beganMs >= AGAIN_MS) {
-        positions.clear();
-        beganMs = nowMs();
-      }
-      const { deleted, hasMore } = await scan(before, positions);
-      more = hasMore;
-      return deleted;
+      if (clients.length === 0) await beginPass();
+      // When it fails, the pass goes on without these, and the next pass has them again: a node that is away must not
+      // keep the records of clients on the others.
+      const own = clients.splice(0, CLIENTS_PER_BATCH);
+      const from = own.map((clientId) => ({ clientId, position: positions.get(clientId) ?? null }));
+      const batch = await scanClients(database, { before, limit, clients: from }, scan);
+      for (const { clientId, position } of batch.positions) if (position !== null) positions.set(clientId, position);
+      if (batch.isFull) clients.unshift(...own);
+      return batch.deleted;
     },
-    hasMore: () => more,
+    hasMore: () => clients.length > 0,
   };
+}
+
+/** All clients at once; on a distributed PostgreSQL client by client, until the batch is full. */
+async function scanClients<Position>(
+  database: Database,
+  batch: Batch<Position>,
+  scan: ScanClients<Position>,
+): Promise<ScannedBatch<Position>> {
+  if (!database.distributed) return scan(database, batch);
+  const positions: ClientPosition<Position>[] = [];
+  let deleted = 0;
+  for (const client of batch.clients) {
+    const limit = batch.limit - deleted;
+    if (limit <= 0) return { deleted, isFull: true, positions };
+    const own = await scan(databaseOfClient(database, client.clientId), { ...batch, limit, clients: [client] });
+    deleted += own.deleted;
+    positions.push(...own.positions);
+    if (own.isFull) return { deleted, isFull: true, positions };
+  }
+  return { deleted, isFull: false, positions };
 }

@@ -1,6 +1,6 @@
 import type { Database } from '../database.ts';
 import { earliestOverClients, ofClient } from '../distributed/one-client.ts';
-import { createRetentionScan, type RetentionScan, type ScannedBatch, scanOverClients } from './scan.ts';
+import { type Batch, createRetentionScan, type RetentionScan, type ScannedBatch } from './scan.ts';
 
 interface Position {
   /** As PostgreSQL writes it, to the microsecond. */
@@ -13,90 +13,76 @@ interface Position {
  * transaction in PROCESS is never deleted, and one with events only after them: an event needs its transaction.
  */
 export const scanTransactions = (database: Database, limit: number, nowMs?: () => number): RetentionScan =>
-  createRetentionScan<Position>(
-    (before, positions) =>
-      scanOverClients(database, limit, (own, left) => deleteTransactions(own, { before, limit: left, positions })),
-    nowMs,
-  );
+  createRetentionScan<Position>(database, limit, scan, nowMs);
 
-interface Batch {
-  readonly before: Date;
-  readonly limit: number;
-  /** By client. */
-  readonly positions: Map<string, Position>;
-}
-
-async function deleteTransactions(database: Database, { before, limit, positions }: Batch): Promise<ScannedBatch> {
-  const known = [...positions];
-  const clients = await database.query<ScannedClient>(SCAN_SQL, [
+async function scan(database: Database, batch: Batch<Position>): Promise<ScannedBatch<Position>> {
+  const { before, limit, clients } = batch;
+  const scanned = await database.query<ScannedClient>(SCAN_SQL, [
     before,
     limit,
-    known.map(([clientId]) => clientId),
-    known.map(([, { processedAt }]) => processedAt),
-    known.map(([, { transactionId }]) => transactionId),
+    clients.map(({ clientId }) => clientId),
+    clients.map(({ position }) => position?.processedAt ?? '-infinity'),
+    clients.map(({ position }) => position?.transactionId ?? ''),
   ]);
-  let deleted = 0;
-  let examined = 0;
-  for (const client of clients) {
-    deleted += client.deleted;
-    examined += client.examined;
-    if (client.deleted === client.examined && !positions.has(client.client_id)) continue;
-    positions.set(client.client_id, { processedAt: client.processed_at, transactionId: client.transaction_id });
-  }
-  return { deleted, hasMore: examined === limit };
+  return {
+    deleted: scanned[0]?.deleted ?? 0,
+    isFull: scanned[0]?.examined === limit,
+    positions: scanned.map((each) => ({
+      clientId: each.client_id,
+      position: { processedAt: each.processed_at, transactionId: each.transaction_id },
+    })),
+  };
 }
 
+/** A client with the last of its transactions that was examined. */
 interface ScannedClient extends Record<string, unknown> {
   readonly client_id: string;
-  readonly examined: number;
-  readonly deleted: number;
   readonly processed_at: string;
   readonly transaction_id: string;
+  /** Of all clients together. */
+  readonly examined: number;
+  readonly deleted: number;
 }
 
 // What another process holds is not waited for; it is examined again as what must stay. A reversal may commit between
 // the snapshot and the lock: the lock reads the row again, and its version and times say whether it is another one now.
+// A row is found by its place in the table: the indexes of a key cost more than the rest. One that has moved meanwhile
+// is not deleted.
 const SCAN_SQL = `
-with positions as materialized (
-  select * from unnest($3::text[], $4::timestamptz[], $5::text[]) as p (client_id, processed_at, transaction_id)
-), examined as materialized (
-  select t.* from tiba.clients c
-    left join positions p on p.client_id collate "C" = c.client_id
+with examined as materialized (
+  select t.* from unnest($3::text[], $4::timestamptz[], $5::text[]) as p (client_id, processed_at, transaction_id)
    cross join lateral (
-     select t.client_id, t.transaction_id, t.processed_at, t.version,
+     select t.ctid as place, t.client_id, t.transaction_id, t.processed_at, t.version,
             (t.reversed_at is null or t.reversed_at < $1)
             and not exists (select from tiba.events v
                              where v.subject_id = t.transaction_id and v.client_id = t.client_id
                                    ${ofClient('v')}) as goes
        from tiba.transactions_final t
-      where t.client_id = c.client_id and t.processed_at < $1 ${ofClient('t')}
-        and (t.processed_at, t.transaction_id)
-              > (coalesce(p.processed_at, '-infinity'), coalesce(p.transaction_id, '') collate "C")
+      where t.client_id = p.client_id collate "C" and t.processed_at < $1 ${ofClient('t')}
+        and (t.processed_at, t.transaction_id) > (p.processed_at, p.transaction_id collate "C")
       order by t.processed_at, t.transaction_id limit $2) t
    limit $2
 ), old as materialized (
-  select t.client_id, t.transaction_id
+  select t.place, t.client_id
     from examined e
    cross join lateral (
-     select o.client_id, o.transaction_id from tiba.transactions_final o
-      where o.transaction_id = e.transaction_id and o.client_id = e.client_id and o.version = e.version
+     select o.ctid as place, o.client_id from tiba.transactions_final o
+      where o.ctid = e.place and o.client_id = e.client_id and o.version = e.version
         and o.processed_at < $1 and (o.reversed_at is null or o.reversed_at < $1) ${ofClient('o')}
         for update skip locked) t
    where e.goes
-), deleted_updates as (
-  delete from tiba.other_status_updates u using old
-   where u.client_id = old.client_id and u.transaction_id = old.transaction_id ${ofClient('u')}
 ), deleted as (
   delete from tiba.transactions_final t using old
-   where t.client_id = old.client_id and t.transaction_id = old.transaction_id ${ofClient('t')}
-  returning t.client_id
+   where t.ctid = old.place and t.client_id = old.client_id ${ofClient('t')}
+  returning t.client_id, t.transaction_id
+), deleted_updates as (
+  delete from tiba.other_status_updates u using deleted d
+   where u.client_id = d.client_id and u.transaction_id = d.transaction_id ${ofClient('u')}
 )
-select e.client_id, count(*)::int as examined,
-       (select count(*) from deleted d where d.client_id = e.client_id)::int as deleted,
-       max(e.processed_at)::text as processed_at,
-       (array_agg(e.transaction_id order by e.processed_at desc, e.transaction_id desc))[1] as transaction_id
+select distinct on (e.client_id) e.client_id, e.processed_at::text, e.transaction_id,
+       (select count(*)::int from examined) as examined, (select count(*)::int from deleted) as deleted
   from examined e
- group by e.client_id`;
+ order by e.client_id, e.processed_at desc, e.transaction_id desc`;
 
 /** When the first final transaction ended. */
 export const findOldestTransaction = (database: Database): Promise<Date | null> =>
