@@ -27,5 +27,5 @@ function steppingQuery(query: Query, step: () => void): Query {
     await query.copy(sql, rows);
     step();
   };
-  return Object.assign(run, { copy });
+  return Object.assign(run, { copy, distributed: query.distributed === true });
 }

@@ -3,6 +3,11 @@ import { after, before, suite, test } from 'node:test';
 import pino from 'pino';
 import { parseUpdate } from '../../apps/server/src/feed/parse-update.ts';
 import {
+  DELIVERIES as DELIVERIES_SQL,
+  findDelivery,
+  listDeliveries,
+} from '../../apps/server/src/postgres/callback-history.ts';
+import {
   type Database,
   DatabaseUnavailable,
   openDatabase,
@@ -16,6 +21,7 @@ import {
   eachClient,
   ofClient,
 } from '../../apps/server/src/postgres/distributed/one-client.ts';
+import { listEventDeliveries } from '../../apps/server/src/postgres/transaction-timeline.ts';
 import { createTransactionUpdater } from '../../apps/server/src/transactions/transaction-updater.ts';
 import { call, DELIVERIES, dataOf, ENDPOINTS, EVENTS, register } from '../callbacks/endpoints-harness.ts';
 import { assertSuccess } from '../contract/assertions.ts';
@@ -150,6 +156,10 @@ suite('a service on a distributed database', () => {
       assert.equal(changed.status, 200, changed.text);
       assert.equal(dataOf(changed)['status'], disabled ? 'disabled' : 'enabled');
     }
+    const body = { endpoint_id: endpointId, from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z' };
+    const replayed = dataOf(await call(service, 'POST', `${DELIVERIES}/replay`, { token, body }));
+    assert.deepEqual([replayed['replayed'], replayed['next_after']], [events.length, null]);
+    await receiver.untilReceived(2 + events.length);
   });
 });
 
@@ -175,6 +185,24 @@ suite('statements of one client', () => {
       "select from tiba.events v where sequence = 1 and v.client_id = 'o''hara'",
       undefined,
     ]);
+  });
+
+  // Regression: a node that was away refused the deliveries of all clients, because a statement with the view asked it.
+  test('read deliveries as the view has them, without the view', async () => {
+    await querySql(testDatabase, `create view public.deliveries as ${DELIVERIES_SQL}`);
+    const [definitions] = await querySql(
+      testDatabase,
+      `select pg_get_viewdef('public.deliveries') as marked, pg_get_viewdef('tiba.callback_deliveries') as view`,
+    );
+    assert.equal(definitions?.['marked'], definitions?.['view']);
+    const key = { clientId: 'alpha', endpointId: 'ep_1', sequence: 1 };
+    await findDelivery(recording(true), key);
+    await listDeliveries(recording(true), 'alpha', { endpointId: null, state: null, after: null, limit: 1 });
+    await listEventDeliveries(recording(true), 'alpha', [1]);
+    for (const [sql] of sent.splice(0)) {
+      assert.match(sql, /l\.client_id = 'alpha'/);
+      assert.doesNotMatch(sql, /tiba\.callback_deliveries/);
+    }
   });
 
   test('fail for the clients of one node only', async () => {

@@ -19,6 +19,7 @@ const ARCHIVE = 'the archive goes over all clients';
 const PERSON = 'a person is paid by several clients';
 const PEOPLE = 'a proposal belongs to the operator; its client_id only says whom it is about';
 const FINDING = 'a finding belongs to a process; its client_id only says whose inquiries fail';
+const DELIVERY = 'takes those of the client from all deliveries, as from their view';
 const BUILT = 'its conditions are built; they name the client';
 
 /** Statements that read or write rows of all clients: the file, the function or constant that has it, and why. */
@@ -48,10 +49,14 @@ const EXEMPT: Readonly<Record<string, string>> = {
   'callback-deliveries.ts FIND_DUE_DISTRIBUTED_SQL': CLAIM,
   'callback-deliveries.ts FIND_DUE_SQL': CLAIM,
   'callback-endpoints.ts listUnhealthyEndpoints': OPERATOR,
+  'callback-history.ts findDelivery': DELIVERY,
+  'callback-history.ts listDeliveries': DELIVERY,
   'callback-outbox-list.ts listOwn': OPERATOR,
+  'callback-replays.ts replayDelivery': DELIVERY,
   'clients.ts findAllClients': CACHE,
   'clients.ts findClientsWithScope': 'a notice about a bank goes to all clients',
   'clients.ts listClients': OPERATOR,
+  'distributed/hanging-nodes.ts findNodeOf': 'the clients whose rows are on a node that hangs',
   'distributed/one-client.ts listClientIds': 'the clients, for work that is done client by client',
   'events.ts listEvents': 'its client_id = $1 has no alias',
   'operator-actions.ts verifyOperatorActions': OPERATOR,

@@ -5,8 +5,9 @@ import { createSeal, type Keyring, type Seal } from '../auth/secrets.ts';
 import { createFirstSigningKey, createSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
 import type { Settings } from '../config/config.ts';
 import { type BankFindingNotices, createBankFindingNotices, FINDINGS_CHANNEL } from '../postgres/bank-findings.ts';
-import { type Database, openDatabase } from '../postgres/database.ts';
+import { type Database, type HangingNodes, openDatabase } from '../postgres/database.ts';
 import { isDistributed } from '../postgres/distributed/distribution.ts';
+import { watchHangingNodes } from '../postgres/distributed/hanging-nodes.ts';
 import { JOB_CONNECTIONS } from '../postgres/job-worker.ts';
 import { createNotificationProof, keepProving, requireNotifications } from '../postgres/notification-proof.ts';
 import { listen, type Notifications } from '../postgres/notifications.ts';
@@ -44,19 +45,25 @@ export const TOKEN_LIFETIME_MAX_SECONDS = 24 * 60 * 60;
 const LOOK_UP_CONNECTIONS = 4;
 const DELIVERY_CONNECTIONS = 3;
 const LISTENING_CONNECTIONS = 1;
+/** Beside those of the setting, opened only when a node of a distributed database hangs. */
+const NODE_CHECK_CONNECTIONS = 2;
 
 export async function openPostgresServices(context: AppContext): Promise<PostgresServices> {
   const { options, onClose } = context;
   const { settings, connection, wallClock = Date.now } = options;
   const { log } = options.logging;
   const reservedConnections = LOOK_UP_CONNECTIONS + DELIVERY_CONNECTIONS + JOB_CONNECTIONS + LISTENING_CONNECTIONS;
-  const connectionsMax = settings.databaseConnections - reservedConnections;
   const distributed = await prepare(context);
-  const database = openDatabase({ connection, connectionsMax, log, distributed });
+  const hangingNodes = distributed ? openHangingNodes(context) : undefined;
+  const open = (connectionsMax: number): Database => ({
+    ...openDatabase({ connection, connectionsMax, log, distributed }),
+    hangingNodes,
+  });
+  const database = open(settings.databaseConnections - reservedConnections);
   onClose('database', () => database.close());
-  const lookUpDatabase = openDatabase({ connection, connectionsMax: LOOK_UP_CONNECTIONS, log, distributed });
+  const lookUpDatabase = open(LOOK_UP_CONNECTIONS);
   onClose('look-up database', () => lookUpDatabase.close());
-  const deliveryDatabase = openDatabase({ connection, connectionsMax: DELIVERY_CONNECTIONS, log, distributed });
+  const deliveryDatabase = open(DELIVERY_CONNECTIONS);
   onClose('delivery database', () => deliveryDatabase.close());
 
   // Uses the look-up pool, so that clients can be authenticated while the other pools are exhausted.
@@ -100,6 +107,14 @@ export async function openPostgresServices(context: AppContext): Promise<Postgre
     processes,
     now: () => wallClock() - processes.clockSkewMs(),
   };
+}
+
+function openHangingNodes({ options: { connection, logging }, onClose }: AppContext): HangingNodes {
+  const { log } = logging;
+  const database = openDatabase({ connection, connectionsMax: NODE_CHECK_CONNECTIONS, log });
+  const hangingNodes = watchHangingNodes(database, log);
+  onClose('checks of nodes', () => hangingNodes.close());
+  return hangingNodes;
 }
 
 /** Prepares the database, and returns whether it is a distributed one. */

@@ -1,7 +1,13 @@
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database } from './database.ts';
 import { insertListedAccountChecks } from './distributed/account-checks.ts';
-import { deleteOverClients, eachClient, earliestOverClients, ofClient } from './distributed/one-client.ts';
+import {
+  databaseOfClient,
+  deleteOverClients,
+  eachClient,
+  earliestOverClients,
+  ofClient,
+} from './distributed/one-client.ts';
 
 const COLUMNS = [
   'client_id',
@@ -171,7 +177,8 @@ export async function listAccountChecks(
       ? `(${checks('true')})`
       : `unnest($${values.push(accountHashes)}::text[]) as h (hash)
          cross join lateral (${checks("a.account_hash = decode(h.hash, 'hex')")})`;
-  const rows = await database.query<AccountCheckRow>(`select ${COLUMNS_OF_A} from ${source} a ${order}`, values);
+  const sql = `select ${COLUMNS_OF_A} from ${source} a ${order}`;
+  const rows = await databaseOfClient(database, clientId).query<AccountCheckRow>(sql, values);
   return rows.map(toAccountCheck);
 }
 

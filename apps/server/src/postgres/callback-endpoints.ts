@@ -1,6 +1,7 @@
 import type { Database, Query } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
 import { addDeliveryJobs } from './delivery-jobs.ts';
+import { databaseOfClient } from './distributed/one-client.ts';
 
 /**
  * Who or what disabled an endpoint: its client, the operator, its receiver by answering 410, or failures over a long
@@ -45,7 +46,7 @@ export function insertEndpoint(
   { clientId, endpointId, url, kinds, secretSealed }: NewEndpoint,
   endpointsMax: number,
 ): Promise<CallbackEndpoint | null> {
-  return database.transaction(async (query) => {
+  return databaseOfClient(database, clientId).transaction(async (query) => {
     // Serializes registrations, or two at once could exceed the maximum. Not "for update": it would block the client's
     // feed.
     await query('select from tiba.clients where client_id = $1 for no key update', [clientId]);
@@ -62,7 +63,7 @@ export function insertEndpoint(
 
 /** The client's endpoints, oldest first. */
 export async function listEndpoints(database: Database, clientId: string): Promise<CallbackEndpoint[]> {
-  const rows = await database.query<EndpointRow>(
+  const rows = await databaseOfClient(database, clientId).query<EndpointRow>(
     `select ${ENDPOINT_COLUMNS} from tiba.callback_endpoints where client_id = $1 order by created_at, endpoint_id`,
     [clientId],
   );
@@ -73,7 +74,7 @@ export async function findEndpoint(
   database: Database,
   { clientId, endpointId }: EndpointKey,
 ): Promise<CallbackEndpoint | null> {
-  const rows = await database.query<EndpointRow>(
+  const rows = await databaseOfClient(database, clientId).query<EndpointRow>(
     `select ${ENDPOINT_COLUMNS} from tiba.callback_endpoints where client_id = $1 and endpoint_id = $2`,
     [clientId, endpointId],
   );
@@ -98,8 +99,9 @@ export async function changeEndpoint(
   key: EndpointKey,
   changes: NullableChanges,
 ): Promise<CallbackEndpoint | null> {
-  const { changed, makeRestDue } = await database.transaction((query) => beginEndpointChange(query, key, changes));
-  await makeRestDue(database);
+  const own = databaseOfClient(database, key.clientId);
+  const { changed, makeRestDue } = await own.transaction((query) => beginEndpointChange(query, key, changes));
+  await makeRestDue(own);
   return changed;
 }
 
@@ -186,7 +188,7 @@ export async function rotateEndpointSecret(
   secretSealed: Buffer,
   overlapSeconds: number,
 ): Promise<string | null> {
-  const rows = await database.query<{ former_secret_until: Date }>(
+  const rows = await databaseOfClient(database, clientId).query<{ former_secret_until: Date }>(
     `update tiba.callback_endpoints
         set former_secret_sealed = secret_sealed, former_secret_until = now() + make_interval(secs => $4),
             secret_sealed = $3
@@ -211,7 +213,7 @@ export async function findSealedEndpoint(
   database: Database,
   { clientId, endpointId }: EndpointKey,
 ): Promise<SealedEndpoint | null> {
-  const [row] = await database.query<{
+  const [row] = await databaseOfClient(database, clientId).query<{
     url: string;
     secret_sealed: Buffer;
     former_secret_sealed: Buffer | null;

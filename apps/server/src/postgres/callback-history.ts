@@ -1,6 +1,7 @@
 import type { EventKind } from '../domain/event.ts';
 import type { Database } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
+import { databaseOfClient, ofClient } from './distributed/one-client.ts';
 
 export const DELIVERY_STATES = ['pending', 'delivered', 'exhausted'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
@@ -45,6 +46,28 @@ export interface DeliveryRow extends Record<string, unknown> {
   ended_at: Date | null;
 }
 
+/**
+ * SQL: all deliveries, as the view `tiba.callback_deliveries` has them. A statement with the view would ask all nodes
+ * of a distributed database: here a table is marked.
+ */
+export const DELIVERIES = `(
+  select client_id, endpoint_id, sequence, state, attempts, greatest(next_attempt_at, claimed_until) as next_attempt_at,
+         ended_at
+    from tiba.callback_outbox
+  union all
+  select a.client_id, a.endpoint_id, a.sequence, 'delivered',
+         (select max(l.attempt) from tiba.callback_attempts l
+           where l.client_id = a.client_id and l.endpoint_id = a.endpoint_id and l.sequence = a.sequence
+                 ${ofClient('l')}),
+         null, a.started_at + a.duration_ms * interval '1 millisecond'
+    from tiba.callback_attempts a
+   where a.http_status between 200 and 299
+     and not exists (select from tiba.callback_attempts l
+                      where l.client_id = a.client_id and l.endpoint_id = a.endpoint_id and l.sequence = a.sequence
+                        and l.attempt > a.attempt and l.http_status between 200 and 299)
+     and not exists (select from tiba.callback_outbox o
+                      where o.client_id = a.client_id and o.endpoint_id = a.endpoint_id and o.sequence = a.sequence))`;
+
 /** Columns of a delivery `d` and its event `v`. */
 export const DELIVERY_COLUMNS = `d.client_id, d.endpoint_id, d.sequence, v.subject_id, v.version, v.kind,
             d.state, d.attempts, d.next_attempt_at, d.ended_at`;
@@ -65,13 +88,13 @@ export async function listDeliveries(
 ): Promise<Delivery[]> {
   // Reads the latest deliveries of each endpoint in key order, those in the outbox and those that attempts have ended,
   // then merges them: a client has few endpoints.
-  const rows = await database.query<DeliveryRow>(
+  const rows = await databaseOfClient(database, clientId).query<DeliveryRow>(
     `select ${DELIVERY_COLUMNS}
        from tiba.callback_endpoints e
       cross join lateral (
         (select o.sequence from tiba.callback_outbox o
           where o.client_id = e.client_id and o.endpoint_id = e.endpoint_id and ($3::text is null or o.state = $3)
-            and o.sequence <= $4 and (o.sequence < $4 or o.endpoint_id < $5)
+            and o.sequence <= $4 and (o.sequence < $4 or o.endpoint_id < $5) ${ofClient('o')}
           order by o.sequence desc limit $6)
         union
         (select distinct a.sequence from tiba.callback_attempts a
@@ -79,17 +102,18 @@ export async function listDeliveries(
             and a.sequence <= $4 and (a.sequence < $4 or a.endpoint_id < $5)
             and not exists (select from tiba.callback_outbox o
                              where o.client_id = a.client_id and o.endpoint_id = a.endpoint_id
-                               and o.sequence = a.sequence)
+                               and o.sequence = a.sequence ${ofClient('o')}) ${ofClient('a')}
           -- Not in a condition, which the planner would find false: Citus then does not see whose rows these are.
           order by a.sequence desc limit $7)
       ) latest
       cross join lateral (
-        select * from tiba.callback_deliveries own
+        select * from ${DELIVERIES} own
          where own.client_id = e.client_id and own.endpoint_id = e.endpoint_id and own.sequence = latest.sequence
+               ${ofClient('own')}
          -- Without this, the view would be read as a whole.
         offset 0
       ) d
-       join tiba.events v on v.client_id = d.client_id and v.sequence = d.sequence
+       join tiba.events v on v.client_id = d.client_id and v.sequence = d.sequence ${ofClient('v')}
       where e.client_id = $1 and ($2::text is null or e.endpoint_id = $2)
       order by d.sequence desc, d.endpoint_id desc limit $6`,
     [
@@ -109,9 +133,9 @@ export async function findDelivery(
   database: Database,
   { clientId, endpointId, sequence }: DeliveryKey,
 ): Promise<Delivery | null> {
-  const rows = await database.query<DeliveryRow>(
+  const rows = await databaseOfClient(database, clientId).query<DeliveryRow>(
     `select ${DELIVERY_COLUMNS}
-       from tiba.callback_deliveries d
+       from ${DELIVERIES} d
        join tiba.events v on v.client_id = d.client_id and v.sequence = d.sequence
       where d.client_id = $1 and d.endpoint_id = $2 and d.sequence = $3`,
     [clientId, endpointId, sequence],
@@ -125,7 +149,7 @@ export async function listAttempts(
   { clientId, endpointId, sequence }: DeliveryKey,
   limit: number,
 ): Promise<Attempt[]> {
-  const rows = await database.query<AttemptRow>(
+  const rows = await databaseOfClient(database, clientId).query<AttemptRow>(
     `select attempt, started_at, duration_ms, http_status, answer, error from tiba.callback_attempts
       where client_id = $1 and endpoint_id = $2 and sequence = $3 order by attempt desc limit $4`,
     [clientId, endpointId, sequence, limit],

@@ -1,4 +1,5 @@
 import {
+  DELIVERIES,
   DELIVERY_COLUMNS,
   DELIVERY_STATES,
   type Delivery,
@@ -9,6 +10,7 @@ import {
 import type { Database, Query } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
 import { addDeliveryJobs } from './delivery-jobs.ts';
+import { databaseOfClient } from './distributed/one-client.ts';
 
 /**
  * Restarts the retry schedule of a delivery with an attempt at once. `disabled`: its endpoint is, so nothing is
@@ -16,10 +18,10 @@ import { addDeliveryJobs } from './delivery-jobs.ts';
  */
 export function replayDelivery(database: Database, key: DeliveryKey): Promise<Delivery | 'not_found' | 'disabled'> {
   const { clientId, endpointId, sequence } = key;
-  return database.transaction(async (query) => {
+  return databaseOfClient(database, clientId).transaction(async (query) => {
     const { rows } = await query<{ disabled: boolean }>(
       `select e.disabled_at is not null as disabled
-         from tiba.callback_deliveries d join tiba.callback_endpoints e using (client_id, endpoint_id)
+         from ${DELIVERIES} d join tiba.callback_endpoints e using (client_id, endpoint_id)
         where d.client_id = $1 and d.endpoint_id = $2 and d.sequence = $3`,
       [clientId, endpointId, sequence],
     );
@@ -38,7 +40,7 @@ export function replayDelivery(database: Database, key: DeliveryKey): Promise<De
     if (rowCount === 0) return 'not_found';
     const { rows: replayed } = await query<DeliveryRow>(
       `select ${DELIVERY_COLUMNS}
-         from tiba.callback_deliveries d join tiba.events v on v.client_id = d.client_id and v.sequence = d.sequence
+         from ${DELIVERIES} d join tiba.events v on v.client_id = d.client_id and v.sequence = d.sequence
         where d.client_id = $1 and d.endpoint_id = $2 and d.sequence = $3`,
       [clientId, endpointId, sequence],
     );
@@ -132,25 +134,54 @@ export type ReplayOutcome = Replayed | Refused | TooOld;
  * limit counts examined events instead of replayed ones, so that the cost is bounded even when few of them match.
  */
 export const replayRange = (database: Database, key: EndpointKey, range: ReplayRange): Promise<ReplayOutcome> =>
-  database.transaction((query) => replayRangeIn(query, key, range));
+  databaseOfClient(database, key.clientId).transaction((query) => replayRangeIn(query, key, range));
 
 /** The same within a database transaction. */
 export async function replayRangeIn(query: Query, key: EndpointKey, range: ReplayRange): Promise<ReplayOutcome> {
   const start = await startOf(query, key, range, 'for share');
   if ('outcome' in start) return start;
-  const { rows } = await query<ReplayedRow>(replaySql(range.events.by), start.parameters);
-  const { count = 0, examined = 0, more = false, last = null, last_time: lastTime = null } = rows[0] ?? {};
+  const replay = query.distributed === true ? replayInTwoSteps : replayAtOnce;
+  const { count, examined, more, last, last_time: lastTime } = await replay(query, range.events.by, start.parameters);
   if (count > 0) await addDeliveryJobs(query, [key]);
   const nextAfter = more ? Number(last) : null;
   return { outcome: 'replayed', count, examined, events: start.events, nextAfter, lastTime };
 }
 
-interface ReplayedRow extends Record<string, unknown> {
-  count: number;
+interface ExaminedRow extends Record<string, unknown> {
   examined: number;
   more: boolean;
   last: string | null;
   last_time: string | null;
+}
+
+const NOTHING = { count: 0, examined: 0, more: false, last: null, last_time: null };
+
+async function replayAtOnce(
+  query: Query,
+  by: EventRange['by'],
+  parameters: readonly unknown[],
+): Promise<ExaminedRow & { readonly count: number }> {
+  const { rows } = await query<ExaminedRow & { readonly count: number }>(replaySql(by), parameters);
+  return rows[0] ?? NOTHING;
+}
+
+/** On a distributed PostgreSQL, which sends the parts of a statement with an insert to all nodes. */
+async function replayInTwoSteps(
+  query: Query,
+  by: EventRange['by'],
+  parameters: readonly unknown[],
+): Promise<ExaminedRow & { readonly count: number }> {
+  const { rows } = await query<ExaminedRow & { sequences: string[]; attempts: number[] }>(selectSql(by), parameters);
+  const [row] = rows;
+  if (row === undefined) return NOTHING;
+  const [clientId, endpointId] = parameters;
+  await query(
+    `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at, attempts, attempts_before)
+     select $1, $2, sequence, now(), attempts, attempts from unnest($3::bigint[], $4::int[]) as k (sequence, attempts)
+     on conflict (client_id, endpoint_id, sequence) do update set ${RESTART_SCHEDULE}`,
+    [clientId, endpointId, row.sequences, row.attempts],
+  );
+  return { ...row, count: row.sequences.length };
 }
 
 export type ReplayCount =
@@ -166,7 +197,7 @@ export type ReplayCount =
 
 /** What `replayRange` would do; nothing is changed. */
 export function countReplay(database: Database, key: EndpointKey, range: ReplayRange): Promise<ReplayCount> {
-  return database.transaction(async (query) => {
+  return databaseOfClient(database, key.clientId).transaction(async (query) => {
     const start = await startOf(query, key, range, '');
     if ('outcome' in start) return start;
     const { rows } = await query<{
@@ -294,6 +325,13 @@ with ${selectedSql(by, 'for key share')}, replayed as (
 )
 select (select count(*) from replayed)::int as count, (select count(*) from examined)::int as examined,
        ${restSql(by)}`;
+
+/** What `replaySql` inserts. */
+const selectSql = (by: EventRange['by']): string => `
+with ${selectedSql(by, 'for key share')}
+select (select coalesce(array_agg(sequence order by sequence), '{}') from selected) as sequences,
+       (select coalesce(array_agg(attempts order by sequence), '{}') from selected) as attempts,
+       (select count(*) from examined)::int as examined, ${restSql(by)}`;
 
 const countSql = (by: EventRange['by']): string => `
 with ${selectedSql(by, '')}

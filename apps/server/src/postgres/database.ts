@@ -55,6 +55,24 @@ export interface Database {
   close(): Promise<void>;
   /** Whether the rows of clients are distributed over several nodes (postgres/distribution.ts). */
   readonly distributed: boolean;
+  /** Of a distributed database that a service uses. */
+  readonly hangingNodes?: HangingNodes | undefined;
+}
+
+/**
+ * A node of a distributed database that hangs accepts statements and answers none. Each holds a connection until its
+ * deadline, so a few clients on that node would take all connections from the others. While a node is known to hang,
+ * statements about the clients on it fail at once (distributed/hanging-nodes.ts).
+ */
+export interface HangingNodes {
+  /**
+   * Does `work`, which is about this client only. While its node is checked for the first time, waits for the result.
+   * @throws DatabaseUnavailable at once while the node is known to hang
+   */
+  guard<T>(clientId: string, work: () => Promise<T>): Promise<T>;
+  /** Whether a node hangs, or is being checked: a statement over all clients may only wait for it. */
+  any(): boolean;
+  close(): Promise<void>;
 }
 
 export interface DatabaseOptions {

@@ -1,5 +1,6 @@
 import type { Status } from '../domain/transaction.ts';
 import type { Database } from './database.ts';
+import { guarded } from './distributed/one-client.ts';
 import { parsePrinted, printed } from './rendered-transactions.ts';
 
 /** A transaction as SNAP's transaction status inquiry (service 36) shows it. */
@@ -61,7 +62,9 @@ export async function findSnapTransactions(
   { referenceId, transactionId, externalId, createdOn }: SnapTransactionKeys,
 ): Promise<SnapTransaction[]> {
   const values = [clientId, referenceId, transactionId, externalId, createdOn];
-  const rows = await database.query<SnapTransactionRow>(SQL, values, 'snap-transactions');
+  const rows = await guarded(database, clientId, () =>
+    database.query<SnapTransactionRow>(SQL, values, 'snap-transactions'),
+  );
   return [
     ...new Map(rows.map((row) => [row.transactionId, { ...row, rendered: parsePrinted(row.rendered).json }])).values(),
   ];

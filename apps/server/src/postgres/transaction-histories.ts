@@ -2,6 +2,7 @@ import type { EventKind } from '../domain/event.ts';
 import { type Transaction, transactionJson } from '../domain/transaction.ts';
 import type { DeliveryState } from './callback-history.ts';
 import type { Database } from './database.ts';
+import { databaseOfClient } from './distributed/one-client.ts';
 import { EVENT_DATA } from './events.ts';
 import { eventDataJson } from './rendered-transactions.ts';
 import { listStatusUpdatesOf, type StatusUpdate } from './status-updates.ts';
@@ -87,7 +88,7 @@ async function readEvents(
   clientId: string,
   transactionIds: readonly string[],
 ): Promise<Map<string, HistoryEvent[]>> {
-  const rows = await database.query<EventRow>(
+  const rows = await databaseOfClient(database, clientId).query<EventRow>(
     `select v.subject_id, v.sequence, v.version, v.kind, v.occurred_at, ${EVENT_DATA} as data
        from tiba.events v where v.client_id = $1 and v.subject_id = any ($2::text[]) order by v.sequence`,
     [clientId, transactionIds],

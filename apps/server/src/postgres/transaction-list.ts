@@ -1,5 +1,6 @@
 import { isFinal, STATUSES, type Status } from '../domain/transaction.ts';
 import type { Database } from './database.ts';
+import { databaseOfClient } from './distributed/one-client.ts';
 import { parsePrinted, printed } from './rendered-transactions.ts';
 
 /** Which transactions of a client to list; null where a condition is not given. Times are ISO 8601 UTC. */
@@ -72,7 +73,7 @@ export async function listTransactions(
   { after, limit, scannedMax = SCANNED_MAX }: PageOptions,
 ): Promise<TransactionPage> {
   const { sql, values } = listQuery(clientId, filter, { after, rowsMax: limit + 1, scannedMax });
-  const { rows } = await database.transaction(async (query) => {
+  const { rows } = await databaseOfClient(database, clientId).transaction(async (query) => {
     await query(IN_INDEX_ORDER);
     return query<PageRow>(sql, values);
   });

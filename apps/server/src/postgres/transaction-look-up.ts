@@ -1,5 +1,6 @@
 import { isTransactionId } from '../domain/identifiers.ts';
 import { type Database, DatabaseUnavailable } from './database.ts';
+import { guarded } from './distributed/one-client.ts';
 import { findRenderedOf } from './distributed/transaction-look-up.ts';
 import { parsePrinted, printed } from './rendered-transactions.ts';
 
@@ -75,7 +76,8 @@ function createLookUpByClient(database: Database, options: LookUpOptions): Trans
   const ofClient = (clientId: string): TransactionLookUp => {
     const known = lookUps.get(clientId);
     if (known !== undefined) return known;
-    const created = createLookUp(database, (batch) => findRenderedOf(database, clientId, batch), options);
+    const query: QueryBatch = (batch) => guarded(database, clientId, () => findRenderedOf(database, clientId, batch));
+    const created = createLookUp(database, query, options);
     lookUps.set(clientId, created);
     return created;
   };
@@ -182,7 +184,7 @@ async function queryBatch(database: Database, batch: readonly PendingLookUp[]): 
 async function queryAll(database: Database, clientId: string, values: readonly string[]): Promise<string[]> {
   if (database.distributed) {
     const lookUps = values.map((value) => ({ value, alsoTransactionId: isTransactionId(value) }));
-    return findRenderedOf(database, clientId, lookUps);
+    return guarded(database, clientId, () => findRenderedOf(database, clientId, lookUps));
   }
   const kinds = values.map((value) => (isTransactionId(value) ? 't' : 'r')).join('');
   const parameters = [clientId, kinds, values.join(SEPARATOR)];

@@ -1,7 +1,8 @@
 import type { EventKind } from '../domain/event.ts';
 import type { Transaction } from '../domain/transaction.ts';
-import type { DeliveryState } from './callback-history.ts';
+import { DELIVERIES, type DeliveryState } from './callback-history.ts';
 import type { Database } from './database.ts';
+import { databaseOfClient, ofClient } from './distributed/one-client.ts';
 import { TRANSACTION_COLUMNS, type TransactionKey, type TransactionRow, toTransaction } from './transactions.ts';
 
 /** What is stored about one transaction, for the operator. Times are ISO 8601 UTC. */
@@ -103,12 +104,13 @@ export async function listEventDeliveries(
   sequences: readonly number[],
 ): Promise<EventDelivery[]> {
   if (sequences.length === 0) return [];
-  const rows = await database.query<DeliveryRow>(
+  const rows = await databaseOfClient(database, clientId).query<DeliveryRow>(
     `select d.endpoint_id, e.url, d.sequence, d.state, d.attempts, d.next_attempt_at, d.ended_at
        from tiba.callback_endpoints e
       cross join lateral (
-        select * from tiba.callback_deliveries own
+        select * from ${DELIVERIES} own
          where own.client_id = e.client_id and own.endpoint_id = e.endpoint_id and own.sequence = any ($2::bigint[])
+               ${ofClient('own')}
          -- Without this, the view would be read as a whole.
         offset 0
       ) d

@@ -28,10 +28,17 @@ export const databaseOfClient = (database: Database, clientId: string): Database
   database.distributed
     ? {
         ...database,
-        query: (sql, values) => database.query(withClient(sql, clientId), values),
-        transaction: (work, options) => database.transaction((query) => work(queryOfClient(query, clientId)), options),
+        query: (sql, values) => guarded(database, clientId, () => database.query(withClient(sql, clientId), values)),
+        transaction: (work, options) =>
+          guarded(database, clientId, () =>
+            database.transaction((query) => work(queryOfClient(query, clientId)), options),
+          ),
       }
     : database;
+
+/** Does `work` about this client, unless its node hangs (hanging-nodes.ts). */
+export const guarded = <T>({ hangingNodes }: Database, clientId: string, work: () => Promise<T>): Promise<T> =>
+  hangingNodes === undefined ? work() : hangingNodes.guard(clientId, work);
 
 interface OfClient {
   readonly clientId: string;
@@ -72,21 +79,34 @@ export async function queryOverClients<R extends Row>(
   sql: string,
   values: readonly unknown[] = [],
 ): Promise<R[]> {
+  // A statement over all nodes would wait for one that hangs, and hold its connection until its deadline.
+  if (database.hangingNodes?.any() === true) return queryClientByClient(database, sql, values);
   try {
     return await database.query<R>(sql, values);
   } catch (error) {
     if (!database.distributed) throw error;
-    const rows: R[] = [];
-    let answered = 0;
-    for await (const own of eachClient(database)) {
-      const found = await own.query<R>(sql, values).catch(() => null);
-      if (found === null) continue;
-      answered += 1;
-      rows.push(...found);
-    }
-    if (answered === 0) throw error;
-    return rows;
+    return await queryClientByClient(database, sql, values);
   }
+}
+
+async function queryClientByClient<R extends Row>(
+  database: Database,
+  sql: string,
+  values: readonly unknown[],
+): Promise<R[]> {
+  const rows: R[] = [];
+  const errors: unknown[] = [];
+  let answered = 0;
+  for await (const own of eachClient(database)) {
+    try {
+      rows.push(...(await own.query<R>(sql, values)));
+      answered += 1;
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (answered === 0 && errors.length > 0) throw errors[0];
+  return rows;
 }
 
 /**
