@@ -55,8 +55,8 @@ export const LOG_IN_AGAIN =
   'correct or unset them.';
 
 const GO_ON_AFTER =
-  'Then run the command again with --after and the number of that event, or with --from-start if the service is a ' +
-  'new sandbox.';
+  'Then run the command again with --after and the number of that event, or with --after 0 if the service is a new ' +
+  'sandbox.';
 
 /** What to do about a code, where the message of the service cannot name the command for it. */
 const ADVICE: { readonly [Code in ErrorCode]?: (error: TibaError) => string } = {
