@@ -63,7 +63,7 @@ suite('Authorization', () => {
       const answer = await send(authorization);
       assertError(answer, 'UNAUTHORIZED', /Send it as Authorization: Bearer <access token>$/);
       const { message } = (await send(authorization, { 'accept-language': 'id' })).json;
-      assert.match(String(message), /Kirim sebagai Authorization: Bearer <token akses>$/);
+      assert.match(message, /Kirim sebagai Authorization: Bearer <token akses>$/);
     }
     assertError(await send('Bearer a.b.c'), 'UNAUTHORIZED', /obtain a new access token/);
   });

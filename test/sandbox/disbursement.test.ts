@@ -179,7 +179,7 @@ test('a wrong time to advance the clock by is answered with what it must be', as
   const { operator_url: operatorUrl, feed } = sandbox.description;
   const answer = await post(`${operatorUrl}/sandbox/v1/clock`, feed.access_token, { advance_seconds: -1 });
   assert.equal(answer.status, 400, answer.text);
-  assert.match(String(answer.json.message), /^Invalid request: advance_seconds must be a whole number from 0 to \d+$/);
+  assert.match(answer.json.message, /^Invalid request: advance_seconds must be a whole number from 0 to \d+$/);
 });
 
 test("a transfer of 30 minutes succeeds as soon as the bank's clock is advanced", async () => {

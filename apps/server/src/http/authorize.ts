@@ -171,11 +171,11 @@ const forbidden = (scope: Scope): ApiError =>
   new ApiError('FORBIDDEN', {
     message: {
       en:
-        `The access token lacks the scope ${scope}: ask for it when you obtain the token, and if that is refused, ask ` +
-        'the operator of the service for it',
+        `The access token lacks the scope ${scope}: ask for it when you obtain the token, and if that is refused, ` +
+        'ask the operator of the service for it',
       id:
-        `Token akses tidak memiliki scope ${scope}: minta scope itu saat Anda mengambil token, dan bila ditolak, minta ` +
-        'kepada operator layanan',
+        `Token akses tidak memiliki scope ${scope}: minta scope itu saat Anda mengambil token, dan bila ditolak, ` +
+        'minta kepada operator layanan',
     },
     headers: { 'www-authenticate': `Bearer realm="tiba", error="insufficient_scope", scope="${scope}"` },
   });

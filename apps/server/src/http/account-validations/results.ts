@@ -74,8 +74,8 @@ const schema = {
 const lostResults = (resultCount: number): BilingualText => ({
   en:
     `The last result of this validation has the number ${resultCount}. If you have read later ones, they were lost ` +
-    `when the service was restored from a backup. Continue with after=${resultCount}, and validate the other accounts ` +
-    'again',
+    `when the service was restored from a backup. Continue with after=${resultCount}, and validate the other ` +
+    'accounts again',
   id:
     `Hasil terakhir validasi ini bernomor ${resultCount}. Jika Anda sudah membaca hasil setelahnya, hasil itu hilang ` +
     `saat layanan dipulihkan dari cadangan. Lanjutkan dengan after=${resultCount}, lalu validasi ulang rekening ` +
