@@ -105,8 +105,8 @@ suite('tiba check', () => {
     context.after(() => terminal.remove());
     const { code, stderr } = await terminal.run(['check', 'BCA', '1234567890']);
     assert.equal(code, 0, stderr);
-    const [, asking, again] = stderr.split('\r\u001B[K');
-    assert.equal(asking, 'asking the bank');
+    const [, first, again] = stderr.split('\r\u001B[K');
+    assert.equal(first, 'asking the bank');
     assert.match(again ?? '', /^will log in again in \d s: SERVICE_UNAVAILABLE: the login is/);
   });
 });

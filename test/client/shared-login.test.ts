@@ -10,13 +10,13 @@ test('each caller is told of the repetitions of a login that it shares, while it
     clock,
     failedLogins: 2,
   });
-  const told: string[] = [];
+  const reported: string[] = [];
   const left = new AbortController();
   const thrown = new Error('a fault of the caller');
   const calls = [
     tiba.checkStatus('TB000001', {
       onRetry({ operation, error_code: code }, waitMs) {
-        told.push(`${operation} ${code} ${waitMs}`);
+        reported.push(`${operation} ${code} ${waitMs}`);
         left.abort();
         queueMicrotask(() => clock.fireNext());
       },
@@ -24,7 +24,7 @@ test('each caller is told of the repetitions of a login that it shares, while it
     tiba.checkStatus('TB000002', { onRetry: () => assert.equal(left.signal.aborted, true) }),
     tiba.checkStatus('TB000003'),
   ] as const;
-  const leaver = tiba.checkStatus('TB000004', { signal: left.signal, onRetry: () => told.push('has left') });
+  const leaver = tiba.checkStatus('TB000004', { signal: left.signal, onRetry: () => reported.push('has left') });
   const faulty = tiba.checkStatus('TB000005', {
     onRetry() {
       throw thrown;
@@ -40,5 +40,5 @@ test('each caller is told of the repetitions of a login that it shares, while it
   );
   assert.equal(logins(), 3);
   const expected = 'createAccessToken SERVICE_UNAVAILABLE 1000';
-  assert.deepEqual(told, [expected, expected]);
+  assert.deepEqual(reported, [expected, expected]);
 });
