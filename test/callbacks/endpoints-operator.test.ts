@@ -41,6 +41,10 @@ test('invalid queries are rejected', async () => {
   for (const path of ['callback-endpoints', 'overdue']) {
     assertError(await sendRequest(`${path}?limit=0`), 'INVALID_REQUEST', /from 1 to 1000/);
   }
+  // Regression: overdue?client_id=alpha answered with the transactions of all clients.
+  for (const path of ['callback-endpoints', 'overdue', 'reviews', 'account-validations']) {
+    assertError(await sendRequest(`${path}?client_id=alpha`), 'INVALID_REQUEST', /a parameter that this list does not/);
+  }
 });
 
 suite('the list of unhealthy endpoints', () => {

@@ -190,6 +190,14 @@ suite('lists', () => {
       /^3 {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+07:00 {2}disbursement\.succeeded {2}INV\/3 {2}SUCCESS\n/,
     );
     assert.match(rest.stderr, /these are all; the last one is \d+/);
+    // Regression: the advice was --from-start, which this command does not have.
+    const beyond = await cli.run(['events', '--after', '1000000']);
+    assert.equal(beyond.code, 1);
+    assert.match(
+      beyond.stderr,
+      /^error: EVENTS_RESTORED: .+\nThen run .+ with --after 0 if the service is a new sandbox/,
+    );
+    assert.doesNotMatch(beyond.stderr, /from-start/);
   });
 
   test('banks: by a part of the name, 3 when there is none', async () => {

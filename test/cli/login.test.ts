@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { startHttpReceiver } from '../support/http-receiver.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { type Cli, createCli, documentsOf, loginOf } from './cli-process.ts';
 
@@ -113,6 +114,21 @@ suite('a login', () => {
       await other.remove();
       await partial.remove();
     }
+  });
+
+  // Regression: the messages spoke of baseUrl, and an address without the API was only "No such route".
+  test('with a wrong address: the message is for a command line, and says what to look at', async (context) => {
+    const { url } = await startHttpReceiver({ context, respond: (response) => void response.destroy() });
+    // The operator listener logs clients in, and has none of their operations.
+    const operator = await createCli({ ...loginOf(service), TIBA_URL: service.operatorUrl });
+    const broken = await createCli({ ...loginOf(service), TIBA_URL: url });
+    context.after(() => Promise.all([operator.remove(), broken.remove()]));
+    const elsewhere = await operator.run(['check', 'BCA', '1234567890']);
+    assert.equal(elsewhere.code, 1);
+    assert.match(elsewhere.stderr, /NOT_FOUND: .+\nCheck the address of the service with `tiba profiles`/);
+    const { code, stderr } = await broken.run(['check', 'BCA', '1234567890']);
+    assert.equal(code, 1);
+    assert.match(stderr, /^error: CONNECTION_FAILED: there is no connection to the service\n.+`tiba doctor`/);
   });
 
   test('is never sent without TLS to another machine', async () => {

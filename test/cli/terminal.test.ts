@@ -89,4 +89,24 @@ suite('tiba check', () => {
     assert.equal((await pipe.run(check)).stderr, '');
     assert.equal(count, 6);
   });
+
+  // Regression: during the repetitions of a login it said only that it was asking the bank.
+  test('says that it logs in again', async (context) => {
+    const { receiver } = await startScriptedService(
+      context,
+      (response) => {
+        const body = JSON.stringify({ success: true, message: 'Checked', data: VERDICT, meta: {} });
+        response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+      },
+      { failedLogins: 1 },
+    );
+    const login = { TIBA_URL: receiver.url, TIBA_CLIENT_ID: 'alpha', TIBA_CLIENT_SECRET: 'secret' };
+    const terminal = await createCli(login, inTerminal(60));
+    context.after(() => terminal.remove());
+    const { code, stderr } = await terminal.run(['check', 'BCA', '1234567890']);
+    assert.equal(code, 0, stderr);
+    const [, first, again] = stderr.split('\r\u001B[K');
+    assert.equal(first, 'asking the bank');
+    assert.match(again ?? '', /^will log in again in \d s: SERVICE_UNAVAILABLE: the login is/);
+  });
 });

@@ -15,11 +15,16 @@ export interface ScriptedService {
   logins(): number;
 }
 
+export type ScriptedOptions = Partial<TibaClientOptions> & {
+  /** How many logins are answered with 503 before the first that succeeds. */
+  readonly failedLogins?: number;
+};
+
 /** A server that logs clients in and otherwise answers as the test says: for faults that the real service has not. */
 export async function startScriptedService(
   context: TestContext,
   script: Script,
-  options: Partial<TibaClientOptions> = {},
+  { failedLogins = 0, ...options }: ScriptedOptions = {},
 ): Promise<ScriptedService> {
   const requests: ReceivedRequest[] = [];
   let logins = 0;
@@ -28,6 +33,10 @@ export async function startScriptedService(
     respond(response, request) {
       if (request.path === '/oauth/token') {
         logins += 1;
+        if (logins <= failedLogins) {
+          sendError(response, 503, 'SERVICE_UNAVAILABLE', { 'retry-after': '1' });
+          return;
+        }
         const token = { access_token: `token-${logins}`, token_type: 'Bearer', expires_in: 900, scope: '' };
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(token));
         return;

@@ -154,6 +154,28 @@ suite('the console', { skip }, () => {
     await page.context().close();
   });
 
+  // Regression: the first 200 clients were suggested, and no other one, whatever was typed.
+  test('a new replay suggests the clients that have what is typed in their ID or name', async () => {
+    await service.app.database.query(
+      `insert into tiba.clients (client_id, name, secret_hash, scopes)
+       select 'many-' || lpad(n::text, 3, '0'), 'Shop ' || n, '\\x00', '{status:read}' from generate_series(1, 201) as n`,
+    );
+    const { page, problems } = await openPage(browser, service, 'engineer');
+    await page.goto('/console/replays');
+    const suggested = (id: string) => page.locator(`datalist option[value="${id}"]`);
+    await suggested('alpha').waitFor({ state: 'attached' });
+    for (const typed of ['many-201', 'shop 201']) {
+      await page.getByRole('combobox', { name: 'Client' }).fill(typed);
+      await suggested('alpha').waitFor({ state: 'detached' });
+      await suggested('many-201').waitFor({ state: 'attached' });
+      assert.equal(await page.locator('datalist option').count(), 1);
+      await page.getByRole('combobox', { name: 'Client' }).fill('');
+      await suggested('alpha').waitFor({ state: 'attached' });
+    }
+    assert.deepEqual(problems, []);
+    await page.context().close();
+  });
+
   test('an engineer logs another person out, whose page then leads to the login', async () => {
     const engineer = await openPage(browser, service, 'engineer');
     const other = await openPage(browser, service, 'viewer');

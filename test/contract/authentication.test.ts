@@ -54,6 +54,20 @@ suite('Authorization', () => {
     assert.equal(answer.headers.get('www-authenticate'), 'Bearer realm="tiba"');
   });
 
+  // Regression: the message said to obtain a new token, which does not help.
+  test('without the scheme, or with another one: the message says how to send the token', async () => {
+    const { token } = service.alpha;
+    const send = (authorization: string, headers: Readonly<Record<string, string>> = {}) =>
+      service.get(PATH, { token: null, headers: { authorization, ...headers } });
+    for (const authorization of [token, `Basic ${token}`, `Bearer "${token}"`, 'Bearer']) {
+      const answer = await send(authorization);
+      assertError(answer, 'UNAUTHORIZED', /Send it as Authorization: Bearer <access token>$/);
+      const { message } = (await send(authorization, { 'accept-language': 'id' })).json;
+      assert.match(message, /Kirim sebagai Authorization: Bearer <token akses>$/);
+    }
+    assertError(await send('Bearer a.b.c'), 'UNAUTHORIZED', /obtain a new access token/);
+  });
+
   test('malformed: UNAUTHORIZED', async () => {
     const { token } = service.alpha;
     for (const authorization of [

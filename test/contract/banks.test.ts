@@ -42,6 +42,7 @@ suite('banks', () => {
   test('an unknown code is INVALID_BANK_CODE', async () => {
     const { status, json } = await service.get('/api/v1/banks/999');
     assert.deepEqual([status, json.error_code], [400, 'INVALID_BANK_CODE']);
+    assert.match(json.message, /no bank has this code: GET \/api\/v1\/banks lists them$/);
   });
 
   test('the list has every bank once, with the same data as the single operation', async () => {

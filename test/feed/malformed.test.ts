@@ -250,7 +250,7 @@ suite('a line with an invalid field is rejected by its number, and the reason na
     [
       'status',
       [undefined, null, 'DONE', 'success', 'PROCESS ', 1, 'constructor'],
-      'status must be a string: PROCESS, SUCCESS, FAILED',
+      'status must be a string: one of PROCESS, SUCCESS, FAILED',
     ],
     [
       'reference_id',

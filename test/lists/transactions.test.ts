@@ -227,6 +227,8 @@ test('a wrong parameter is refused with its name and what it must be', async () 
     ['status=', /status must be one of/],
     ['status=PROCESS&status=FAILED', /give status at most once/],
     ['stauts=PROCESS', /it has status, created_from/],
+    // Regression: a plus sign that is not encoded arrives as a space, and the message did not say so.
+    ['created_from=2026-11-21T00:00:00+07:00', /The plus sign of a zone is written %2B in an address$/],
     ['created_from=2026-11-21', /created_from must be a time with its zone \(RFC 3339\)/],
     ['created_to=2026-02-30T00:00:00Z', /created_to must be a time/],
     ['processed_from=yesterday', /processed_from must be a time/],

@@ -277,6 +277,7 @@ test('what cannot be replayed is refused with what to do', async () => {
   assertError(await order({ ...whole, endpoint_id: 'ep_00000000000000000000' }, 'k'), 'ENDPOINT_NOT_FOUND');
   assertError(await order({ ...whole, client_id: 'beta', endpoint_id: endpointId }, 'k'), 'ENDPOINT_NOT_FOUND');
   assertError(await order({ ...whole, client_id: 'beta' }, 'k'), 'ENDPOINT_NOT_FOUND', /no endpoint that is enabled/);
+  assertError(await order({ ...whole, client_id: 'nobody' }, 'k'), 'ENDPOINT_NOT_FOUND', /there is no such client/);
   await sql(
     "update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'client' where endpoint_id = $1",
     [endpointId],

@@ -55,3 +55,27 @@ test('clients are listed page by page in the order of their IDs, and each is rea
   for (const wrong of ['limit=0', 'limit=201', `cursor=${String(ofAudit)}`, 'name=x'])
     assertError(await engineer.get(`clients?${wrong}`), 'INVALID_REQUEST');
 });
+
+test('clients are found by a part of their ID or name, page by page', async () => {
+  await service.app.database.query(
+    `insert into tiba.clients (client_id, name, secret_hash, scopes)
+     values ('found-1', 'Toko Satu', '\\x00', '{status:read}'), ('other-2', 'Toko FOUND %', '\\x00', '{status:read}'),
+            ('z-found_3', 'Toko Tiga', '\\x00', '{status:read}')`,
+  );
+  const find = async (query: string) => {
+    const data = assertSuccess(await engineer.get(`clients?${query}`)) as { clients: Fields[]; next_cursor: string };
+    return { ids: data.clients.map((each) => each['client_id']), cursor: data.next_cursor };
+  };
+  assert.deepEqual((await find('q=found')).ids, ['found-1', 'other-2', 'z-found_3']);
+  assert.deepEqual((await find('q=TOKO+SATU')).ids, ['found-1']);
+  // No sign of a pattern means another one.
+  assert.deepEqual((await find('q=%25')).ids, ['other-2']);
+  assert.deepEqual((await find('q=d_3')).ids, ['z-found_3']);
+  assert.deepEqual((await find('q=found-1x')).ids, []);
+
+  const { ids, cursor } = await find('q=found&limit=2');
+  assert.deepEqual(ids, ['found-1', 'other-2']);
+  assert.deepEqual(await find(`q=found&limit=2&cursor=${cursor}`), { ids: ['z-found_3'], cursor: null });
+  for (const wrong of [`q=toko&limit=2&cursor=${cursor}`, `limit=2&cursor=${cursor}`, 'q=', 'q=%00', 'q=a&q=b'])
+    assertError(await engineer.get(`clients?${wrong}`), 'INVALID_REQUEST');
+});

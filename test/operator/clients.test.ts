@@ -208,6 +208,10 @@ test('endpoints of a client are registered, changed and disabled; people see no 
   );
   assertError(await engineer.act('POST', path, { ...WHY, url: 'ftp://x' }), 'INVALID_REQUEST', /url cannot be used/);
   assertError(await engineer.act('PATCH', one, WHY), 'INVALID_REQUEST', /at least one of/);
+  // Regression: the host name was looked up first, which takes seconds where it does not exist.
+  const wrongKinds = { ...WHY, url: 'https://no-such-host.invalid/', kinds: ['other'] };
+  assertError(await engineer.act('POST', path, wrongKinds), 'INVALID_REQUEST', /kinds must be a list/);
+  assertError(await engineer.act('PATCH', one, wrongKinds), 'INVALID_REQUEST', /kinds must be a list/);
   // As if it were of another client.
   const foreign = `clients/alpha/callback-endpoints/${String(id)}`;
   assertError(await engineer.act('PATCH', foreign, { ...WHY, disabled: true }), 'ENDPOINT_NOT_FOUND');

@@ -174,6 +174,14 @@ suite('disbursements at the same time', { concurrency: true }, () => {
   });
 });
 
+// Regression: the message had the bank's whole answer, JSON within JSON.
+test('a wrong time to advance the clock by is answered with what it must be', async () => {
+  const { operator_url: operatorUrl, feed } = sandbox.description;
+  const answer = await post(`${operatorUrl}/sandbox/v1/clock`, feed.access_token, { advance_seconds: -1 });
+  assert.equal(answer.status, 400, answer.text);
+  assert.match(answer.json.message, /^Invalid request: advance_seconds must be a whole number from 0 to \d+$/);
+});
+
 test("a transfer of 30 minutes succeeds as soon as the bank's clock is advanced", async () => {
   const transactionId = await disburse('1234562030');
   const { operator_url: operatorUrl, feed } = sandbox.description;

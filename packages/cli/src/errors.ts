@@ -37,7 +37,7 @@ export function reportOf(error: unknown): Report {
   if (isTibaError(error)) {
     const { error_code: code, requestId } = error;
     const exitCode = code === 'LOGIN_FAILED' || code === 'UNAUTHORIZED' ? EXIT.notLoggedIn : EXIT.error;
-    const message = error.message.replace(`${code}: `, '');
+    const message = MESSAGES[code] ?? error.message.replace(`${code}: `, '');
     return { exitCode, error_code: code, message, advice: ADVICE[code]?.(error) ?? null, request_id: requestId };
   }
   const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -55,8 +55,15 @@ export const LOG_IN_AGAIN =
   'correct or unset them.';
 
 const GO_ON_AFTER =
-  'Then run the command again with --after and the number of that event, or with --from-start if the service is a ' +
-  'new sandbox.';
+  'Then run the command again with --after and the number of that event, or with --after 0 if the service is a new ' +
+  'sandbox.';
+
+/** Where the client package speaks of its own options, which the command line does not have. */
+const MESSAGES: { readonly [Code in ErrorCode]?: string } = {
+  CONNECTION_FAILED: 'there is no connection to the service',
+};
+
+const CHECK_ADDRESS = 'Check the address of the service with `tiba profiles`, and what is between here and there.';
 
 /** What to do about a code, where the message of the service cannot name the command for it. */
 const ADVICE: { readonly [Code in ErrorCode]?: (error: TibaError) => string } = {
@@ -70,7 +77,8 @@ const ADVICE: { readonly [Code in ErrorCode]?: (error: TibaError) => string } = 
   SERVICE_UNAVAILABLE: retryLater,
   EVENTS_GAP: () => GO_ON_AFTER,
   EVENTS_RESTORED: () => GO_ON_AFTER,
-  UNEXPECTED_ANSWER: () => 'Check the address of the service with `tiba profiles`, and what is between here and there.',
+  NOT_FOUND: () => CHECK_ADDRESS,
+  UNEXPECTED_ANSWER: () => CHECK_ADDRESS,
 };
 
 /** What the operating system says, such as `connect ECONNREFUSED 127.0.0.1:8080`, from the innermost cause. */

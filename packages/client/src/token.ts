@@ -1,5 +1,5 @@
 import { backoffMs, retryAfterMs } from './backoff.ts';
-import { type Clock, pause, shared } from './clock.ts';
+import { type Clock, pause, untilAborted } from './clock.ts';
 import { TibaError } from './errors.ts';
 
 /** Client ID and secret, as the operator has issued them. */
@@ -12,9 +12,15 @@ export interface Credentials {
   readonly tokenUrl?: string | undefined;
 }
 
+/** Called before a request is repeated, with what failed and how long the call waits first: to show progress. */
+export type OnRetry = (error: TibaError, waitMs: number) => void;
+
 export interface TokenSource {
-  /** A token that is valid for a while. Callers at the same time share one login. */
-  get(signal: AbortSignal): Promise<string>;
+  /**
+   * A token that is valid for a while. Callers at the same time share one login, and each is told of its repetitions
+   * while it waits.
+   */
+  get(signal: AbortSignal, onRetry?: OnRetry): Promise<string>;
   /** The service has refused this token: the next call logs in. */
   discard(token: string): void;
 }
@@ -36,24 +42,45 @@ export function createTokenSource(credentials: Credentials, url: string, depende
   const { clock } = dependencies;
   let current: { readonly token: string; readonly renewAtMs: number } | null = null;
   let login: Promise<string> | null = null;
+  /** Of the callers that wait for the login. */
+  const listeners = new Set<OnRetry>();
 
   async function logIn(): Promise<string> {
     try {
       const startedMs = clock.now();
-      const { token, lifetimeMs } = await requestToken(credentials, url, dependencies);
+      const tellAll: OnRetry = (error, waitMs) => listeners.forEach((tell) => tell(error, waitMs));
+      const { token, lifetimeMs } = await requestToken(credentials, url, dependencies, tellAll);
       const usedMs = Math.max(lifetimeMs - RENEWED_BEFORE_MS, lifetimeMs * 0.9);
       current = { token, renewAtMs: startedMs + usedMs };
       return token;
     } finally {
       login = null;
+      listeners.clear();
     }
   }
 
+  const waitFor = (running: Promise<string>, signal: AbortSignal, onRetry?: OnRetry): Promise<string> =>
+    untilAborted(signal, (resolve, reject) => {
+      // A listener that throws ends its own call, and not the login of the others.
+      const tell: OnRetry = (error, waitMs) => {
+        try {
+          onRetry?.(error, waitMs);
+        } catch (thrown) {
+          reject(thrown);
+        }
+      };
+      listeners.add(tell);
+      running.then(resolve, reject);
+      return () => listeners.delete(tell);
+    });
+
   return {
-    get(signal) {
+    get(signal, onRetry) {
       if (current !== null && clock.now() < current.renewAtMs) return Promise.resolve(current.token);
       login ??= logIn();
-      return shared(login, signal);
+      // Without a caller left, a failure is of no interest.
+      login.catch(() => undefined);
+      return waitFor(login, signal, onRetry);
     },
     discard(token) {
       if (current?.token === token) current = null;
@@ -71,6 +98,7 @@ async function requestToken(
   { clientId, clientSecret, scope }: Credentials,
   url: string,
   { fetch, clock, random, retriesMax }: LoginDependencies,
+  onRetry: OnRetry,
 ): Promise<IssuedToken> {
   const form = (value: string): string => new URLSearchParams([['', value]]).toString().slice(1);
   const init: RequestInit = {
@@ -98,6 +126,7 @@ async function requestToken(
       const waitMs = (result.retryAfterMs ?? 0) + backoffMs(attempt, random);
       const passing = result.error_code === 'CONNECTION_FAILED' || (result.status ?? 0) >= 500 || result.status === 429;
       if (!passing || attempt >= retriesMax || clock.now() + waitMs >= endsMs) throw result;
+      onRetry(result, waitMs);
       await pause(clock, waitMs, time.signal);
     }
   } finally {

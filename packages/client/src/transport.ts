@@ -6,7 +6,7 @@ import { parseExact } from './decimal.ts';
 import { type ErrorCode, isKnownCode, TibaError } from './errors.ts';
 import { OPERATIONS, type Operations } from './generated/api.ts';
 import { limitOf, type Pacer } from './pacer.ts';
-import type { TokenSource } from './token.ts';
+import type { OnRetry, TokenSource } from './token.ts';
 
 export type OperationId = keyof Operations;
 
@@ -16,8 +16,11 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** The time for the whole call: pacing, login, connecting, headers, body and repetitions count. */
   readonly timeoutMs?: number | undefined;
-  /** Called before a request is repeated, with what failed and how long the call waits first: to show progress. */
-  readonly onRetry?: ((error: TibaError, waitMs: number) => void) | undefined;
+  /**
+   * Called before a request or its login (`error.operation` is `createAccessToken`) is repeated, with what failed and
+   * how long the call waits first: to show progress.
+   */
+  readonly onRetry?: OnRetry | undefined;
 }
 
 /** One request, before it is known how often it is sent. */
@@ -96,7 +99,7 @@ export function createTransport(options: TransportOptions): Transport {
     let latest: TibaError | null = null;
     try {
       for (let attempt = 0; ; attempt += 1) {
-        const result = await sendOnce(options, plan, deadline, read);
+        const result = await sendOnce(options, plan, { deadline, onRetry }, read);
         if (!(result instanceof TibaError)) return result.value;
         const renewed = result.error_code === 'UNAUTHORIZED' && latest?.error_code === 'UNAUTHORIZED';
         latest = result;
@@ -143,7 +146,7 @@ function mayRepeat(operation: OperationId, error: TibaError): boolean {
 async function sendOnce<T>(
   options: TransportOptions,
   plan: RequestPlan<OperationId>,
-  deadline: Deadline,
+  { deadline, onRetry }: { readonly deadline: Deadline; readonly onRetry: OnRetry | undefined },
   read: Read<T>,
 ): Promise<{ readonly value: T } | TibaError> {
   const { tokens, pacer } = options;
@@ -151,7 +154,7 @@ async function sendOnce<T>(
   const limit = limitOf(OPERATIONS[operation][1]);
   const pacedMs = pacer.waitMs(limit);
   if (pacedMs > deadline.remainingMs()) throw notSent(operation, limit, pacedMs);
-  const token = await tokens.get(deadline.signal);
+  const token = await tokens.get(deadline.signal, onRetry);
   const heldOpen = plan.heldOpen === true;
   const permit = await pacer.acquire(limit, { cost: plan.cost ?? 1, heldOpen }, deadline.signal);
   let response: Response | null = null;

@@ -1471,6 +1471,7 @@ export interface Operations {
   readonly listClients: {
     readonly path: null;
     readonly query: {
+      readonly q?: string | undefined;
       readonly limit?: number | undefined;
       readonly cursor?: string | undefined;
     };

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { CallFailure, call, propose } from '../api/request.ts';
+import { CallFailure, call, given, propose } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
 import { Action, outcomeOf } from '../components/action.tsx';
 import { Select } from '../components/choices.tsx';
@@ -48,8 +48,8 @@ interface Counted {
   readonly key: string;
 }
 
-/** How many clients are suggested: as many as one page has. The ID of any other one is typed. */
-const SUGGESTED_MAX = 200;
+/** How many clients are suggested: those that have what is typed in their ID or their name. */
+const SUGGESTED_MAX = 20;
 const MINUTE_MS = 60 * 1_000;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const KEY_BYTES = 16;
@@ -136,7 +136,10 @@ function OrderForm({
   readonly onChange: (changes: Partial<Fields>) => void;
   readonly onSubmit: () => void;
 }) {
-  const clients = useResource('clients', (signal) => call('listClients', { query: { limit: SUGGESTED_MAX } }, signal));
+  const typed = fields.clientId === '' ? null : fields.clientId;
+  const clients = useResource(`clients ${typed}`, (signal) =>
+    call('listClients', { query: given({ q: typed, limit: SUGGESTED_MAX }) }, signal),
+  );
   const submit = (event: Event): void => {
     event.preventDefault();
     onSubmit();
@@ -154,7 +157,9 @@ function OrderForm({
       </label>
       <datalist id="clients">
         {clients.data?.clients.map((each) => (
-          <option key={each.client_id} value={each.client_id} />
+          <option key={each.client_id} value={each.client_id}>
+            {each.name}
+          </option>
         ))}
       </datalist>
       <LocalTime title={say(FROM)} value={fields.from} onChange={(from) => onChange({ from })} />

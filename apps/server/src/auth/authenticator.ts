@@ -195,6 +195,9 @@ const normalizeScheme = (authorization: string): string =>
     ? authorization
     : authorization.replace(/^Bearer +/i, SCHEME);
 
+/** Whether a header has the form of RFC 6750, section 2.1, whatever its token is worth. */
+export const hasBearerToken = (authorization: string): boolean => tokenOf(normalizeScheme(authorization)) !== null;
+
 /** The token in a header with a normalized scheme; null where there is none. */
 function tokenOf(header: string): string | null {
   if (!header.startsWith(SCHEME) || header.length > SCHEME.length + TOKEN_LENGTH_MAX) return null;

@@ -34,7 +34,8 @@ export const INVALID_BANK_CODE_MESSAGE: BilingualText = {
 };
 
 /** Says which fault it is: a client that misspelled the field name believes that it sent a valid code. */
-function bankFault(bankCode: unknown): BilingualText {
+/** Why no bank is found by it. */
+export function bankFault(bankCode: unknown): BilingualText {
   if (bankCode === undefined) return NO_BANK_CODE;
   return typeof bankCode === 'string' ? UNKNOWN_BANK_CODE : BANK_CODE_NOT_STRING;
 }

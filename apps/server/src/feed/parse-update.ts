@@ -52,7 +52,7 @@ export function parseUpdate(value: unknown, banks: BankDirectory): StatusUpdate 
   const update: Writable<StatusUpdate> = {
     clientId: required(fields, 'client_id', isClientId, 'the client that owns it'),
     transactionId: required(fields, 'transaction_id', isTransactionId, '2 to 10 capital letters, then 6 to 32 digits'),
-    status: required(fields, 'status', isStatus, STATUSES.join(', ')),
+    status: required(fields, 'status', isStatus, `one of ${STATUSES.join(', ')}`),
     referenceId: read(fields['reference_id'], 'reference_id', readReferenceId),
     amount: read(fields['amount'], 'amount', readAmount),
     fee: read(fields['fee'], 'fee', readMoney),

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
-import type { Authentication, Authenticator, Caller } from '../auth/authenticator.ts';
+import { type Authentication, type Authenticator, type Caller, hasBearerToken } from '../auth/authenticator.ts';
 import type { Role } from '../auth/roles.ts';
 import type { Scope } from '../auth/scopes.ts';
 import type { BilingualText } from '../lib/bilingual-text.ts';
@@ -77,7 +77,7 @@ export function createAuthorize({ authenticator, limiter, metrics }: AuthorizeDe
           return;
         }
         metrics.authenticationFailures.inc({ outcome: authentication.outcome });
-        done(authenticationError(authentication));
+        done(authenticationError(authentication, request.headers.authorization));
       };
       const authentication = authenticator.authenticate(request.headers.authorization, request);
       if (authentication instanceof Promise) authentication.then(proceed, done);
@@ -108,23 +108,41 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.caller;
 }
 
-/** Without this text, a client that forgot the header would obtain a new token, which does not help. */
+/** Without these texts, a client whose header is missing or wrong would obtain a new token, which does not help. */
 const NO_TOKEN_MESSAGE: BilingualText = {
   en: 'Invalid or expired token: none was sent. Send it as Authorization: Bearer <access token>',
   id:
     'Token tidak valid atau kedaluwarsa: tidak ada token yang dikirim. Kirim sebagai ' +
     'Authorization: Bearer <token akses>',
 };
+const NOT_BEARER_MESSAGE: BilingualText = {
+  en:
+    'Invalid or expired token: the Authorization header is not in the form of a Bearer token. Send it as ' +
+    'Authorization: Bearer <access token>',
+  id:
+    'Token tidak valid atau kedaluwarsa: header Authorization tidak berbentuk token Bearer. Kirim sebagai ' +
+    'Authorization: Bearer <token akses>',
+};
 
-function authenticationError(authentication: Exclude<Authentication, { outcome: 'authenticated' }>): ApiError {
+/** The message for a request without a usable token; undefined where the usual one helps: obtain a new token. */
+function tokenFault(presented: boolean, authorization: string | undefined): BilingualText | undefined {
+  if (!presented) return NO_TOKEN_MESSAGE;
+  return authorization === undefined || hasBearerToken(authorization) ? undefined : NOT_BEARER_MESSAGE;
+}
+
+function authenticationError(
+  authentication: Exclude<Authentication, { outcome: 'authenticated' }>,
+  authorization?: string,
+): ApiError {
   switch (authentication.outcome) {
     case 'unauthenticated': {
       // RFC 6750, section 3: no error code where no token was presented.
       const error = authentication.presented
         ? ', error="invalid_token", error_description="invalid or expired token"'
         : '';
+      const message = tokenFault(authentication.presented, authorization);
       return new ApiError('UNAUTHORIZED', {
-        ...(authentication.presented ? {} : { message: NO_TOKEN_MESSAGE }),
+        ...(message === undefined ? {} : { message }),
         headers: { 'www-authenticate': `Bearer realm="tiba"${error}` },
       });
     }
@@ -152,8 +170,12 @@ const UNVERIFIABLE_MESSAGE: BilingualText = {
 const forbidden = (scope: Scope): ApiError =>
   new ApiError('FORBIDDEN', {
     message: {
-      en: `The access token lacks the scope ${scope}: ask for it when you obtain the token`,
-      id: `Token akses tidak memiliki scope ${scope}: minta scope itu saat Anda mengambil token`,
+      en:
+        `The access token lacks the scope ${scope}: ask for it when you obtain the token, and if that is refused, ` +
+        'ask the operator of the service for it',
+      id:
+        `Token akses tidak memiliki scope ${scope}: minta scope itu saat Anda mengambil token, dan bila ditolak, ` +
+        'minta kepada operator layanan',
     },
     headers: { 'www-authenticate': `Bearer realm="tiba", error="insufficient_scope", scope="${scope}"` },
   });

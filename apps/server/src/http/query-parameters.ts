@@ -65,8 +65,8 @@ export function wholeNumber(
 }
 
 /** The `limit` of an operator's list: how many items at most. @throws ApiError INVALID_REQUEST */
-export const listLimit = (url: string): number =>
-  wholeNumber(queryParameters(url, ['limit']).limit, { name: 'limit', min: 1, max: 1_000, fallback: 100 });
+export const listLimit = (text: string | undefined): number =>
+  wholeNumber(text, { name: 'limit', min: 1, max: 1_000, fallback: 100 });
 
 /** The value, if it is one of `values`; null where it is absent. @throws ApiError INVALID_REQUEST */
 export function oneOf<Value extends string>(value: unknown, values: readonly Value[], name: string): Value | null {
@@ -81,11 +81,20 @@ export function oneOf<Value extends string>(value: unknown, values: readonly Val
 export function instantParameter(value: unknown, name: string): string {
   const instant = typeof value === 'string' ? parseInstant(value) : null;
   if (instant !== null) return instant;
+  const { en, id } = typeof value === 'string' && lacksPlus(value) ? PLUS_ENCODED : { en: '', id: '' };
   throw invalidRequest({
-    en: `${name} must be a time with its zone (RFC 3339), for example 2026-11-21T04:32:26Z`,
-    id: `${name} harus berupa waktu dengan zonanya (RFC 3339), misalnya 2026-11-21T04:32:26Z`,
+    en: `${name} must be a time with its zone (RFC 3339), for example 2026-11-21T04:32:26Z${en}`,
+    id: `${name} harus berupa waktu dengan zonanya (RFC 3339), misalnya 2026-11-21T04:32:26Z${id}`,
   });
 }
+
+/** In a query a plus sign means a space, so the zone +07:00 arrives as ' 07:00'. */
+const lacksPlus = (text: string): boolean => parseInstant(text.replace(/ (?=\d\d:\d\d$)/, '+')) !== null;
+
+const PLUS_ENCODED: BilingualText = {
+  en: '. The plus sign of a zone is written %2B in an address',
+  id: '. Tanda plus pada zona ditulis %2B di alamat',
+};
 
 /** The range of time that two parameters give: from the first on, before the second; null where one is absent. */
 export function timeRange(

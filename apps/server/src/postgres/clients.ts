@@ -53,15 +53,21 @@ export async function findAllClients(database: Database): Promise<ClientRecord[]
   return rows.map(clientOf);
 }
 
-/** Clients whose client_id is greater than `after`, in the order of client_id. */
+/**
+ * Clients whose client_id is greater than `after`, in the order of client_id; of all, or of those whose ID or name
+ * contains `text`, in letters of any case.
+ */
 export async function listClients(
   database: Database,
-  { after, limit }: { readonly after: string; readonly limit: number },
+  { after, text, limit }: { readonly after: string; readonly text: string | null; readonly limit: number },
 ): Promise<ClientRecord[]> {
-  const rows = await database.query<ClientRow>(`${SELECT} where client_id > $1 order by client_id limit $2`, [
-    after,
-    limit,
-  ]);
+  const rows = await database.query<ClientRow>(
+    `${SELECT}
+      where client_id > $1
+        and ($2::text is null or position(lower($2) in lower(client_id)) > 0 or position(lower($2) in lower(name)) > 0)
+      order by client_id limit $3`,
+    [after, text, limit],
+  );
   return rows.map(clientOf);
 }
 

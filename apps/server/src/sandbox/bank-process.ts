@@ -94,7 +94,8 @@ export async function startSimulatedBank(
         body: JSON.stringify({ advance_seconds: seconds }),
         signal: AbortSignal.timeout(CLOCK_TIMEOUT_MS),
       });
-      return { done: response.ok, answer: await response.text() };
+      const answer = await response.text();
+      return response.ok ? { done: true, answer } : { done: false, answer: errorIn(answer) };
     },
     async stop() {
       stopping = true;
@@ -103,6 +104,12 @@ export async function startSimulatedBank(
       await exited;
     },
   };
+}
+
+/** The sentence of the simulated bank's error, to stand in another one. */
+function errorIn(answer: string): string {
+  const { error } = JSON.parse(answer) as { readonly error: string };
+  return error.replace(/\.$/, '');
 }
 
 /** Each is named to the bank; i.saku is a virtual account there. */

@@ -43,7 +43,7 @@ export interface DemoCore {
   disburse(disbursement: NewDisbursement): Promise<CreatedDisbursement>;
   /**
    * Advances the bank's clock; returns the bank's answer, JSON text.
-   * @throws InvalidDisbursement with that answer when the bank rejects the request
+   * @throws InvalidDisbursement with the bank's reason when it rejects the request
    */
   advanceClock(seconds: number): Promise<string>;
   close(): Promise<void>;

@@ -58,9 +58,10 @@ async function showingProgress(
 ): Promise<CheckedAccount> {
   statusLine?.show('asking the bank');
   try {
-    return await check(({ message }, waitMs) =>
-      statusLine?.show(`will retry in ${Math.ceil(waitMs / 1_000)} s: ${plain(message)}`),
-    );
+    return await check(({ operation, message }, waitMs) => {
+      const what = operation === 'createAccessToken' ? 'will log in again' : 'will retry';
+      statusLine?.show(`${what} in ${Math.ceil(waitMs / 1_000)} s: ${plain(message)}`);
+    });
   } finally {
     statusLine?.end();
   }

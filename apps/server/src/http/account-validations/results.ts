@@ -73,11 +73,13 @@ const schema = {
 /** A restore cancels the validations that were running, so no lost number is given again. */
 const lostResults = (resultCount: number): BilingualText => ({
   en:
-    `This validation has ${resultCount} results: later ones that you have read were lost when the service was ` +
-    `restored from a backup. Continue with after=${resultCount}, and validate the other accounts again`,
+    `The last result of this validation has the number ${resultCount}. If you have read later ones, they were lost ` +
+    `when the service was restored from a backup. Continue with after=${resultCount}, and validate the other ` +
+    'accounts again',
   id:
-    `Validasi ini memiliki ${resultCount} hasil: hasil setelahnya yang sudah Anda baca hilang saat layanan ` +
-    `dipulihkan dari cadangan. Lanjutkan dengan after=${resultCount}, lalu validasi ulang rekening lainnya`,
+    `Hasil terakhir validasi ini bernomor ${resultCount}. Jika Anda sudah membaca hasil setelahnya, hasil itu hilang ` +
+    `saat layanan dipulihkan dari cadangan. Lanjutkan dengan after=${resultCount}, lalu validasi ulang rekening ` +
+    'lainnya',
 });
 
 export function listAccountValidationResults(app: FastifyInstance, dependencies: AccountValidationDependencies): void {

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { bankFault } from '../../domain/account-check-request.ts';
 import { type Bank, type BankDirectory, bankCodeOf, bicOf, isAliasDirectory, isEWallet } from '../../domain/bank.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import { bankHealths, HEALTHY } from '../../rails/bank-status.ts';
@@ -30,7 +31,7 @@ export function bankOperations(
   app.get('/api/v1/banks/:code', { onRequest, schema: readBankSchema }, async (request, reply) => {
     const { code } = request.params as { readonly code: string };
     const bank = banks.find(code);
-    if (bank === null) throw new ApiError('INVALID_BANK_CODE');
+    if (bank === null) throw new ApiError('INVALID_BANK_CODE', { message: bankFault(code) });
     return sendSuccess(reply, BANK_FOUND, JSON.stringify(toJson([bank])[0]));
   });
 

@@ -38,11 +38,13 @@ export function eventOperations(app: FastifyInstance, authorize: Authorize, data
 /** The reader has read events that were lost afterwards, when a backup of the database was restored. */
 const lostEvents = (last: number): BilingualText => ({
   en:
-    `There is no event with this number: the events after ${last} that you have read were lost when the service was ` +
-    `restored from a backup. Continue with after=${last}, and compare what you have read since with check-status`,
+    `There is no event with this number: the last one is ${last}. If you have read later ones, they were lost when ` +
+    `the service was restored from a backup. Continue with after=${last}, and compare what you have read since with ` +
+    'check-status',
   id:
-    `Tidak ada event dengan nomor ini: event setelah ${last} yang sudah Anda baca hilang saat layanan dipulihkan ` +
-    `dari cadangan. Lanjutkan dengan after=${last}, lalu cocokkan yang sudah dibaca sejak itu dengan check-status`,
+    `Tidak ada event dengan nomor ini: yang terakhir adalah ${last}. Jika Anda sudah membaca yang setelahnya, event ` +
+    `itu hilang saat layanan dipulihkan dari cadangan. Lanjutkan dengan after=${last}, lalu cocokkan yang sudah ` +
+    'dibaca sejak itu dengan check-status',
 });
 
 /** The reader comes so late that events it has not read were removed after their retention time. */

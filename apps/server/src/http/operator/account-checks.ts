@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { HashAccount } from '../../account-checks/account-hash.ts';
 import { isAccountStatus } from '../../domain/account.ts';
+import { bankFault } from '../../domain/account-check-request.ts';
 import { type BankDirectory, parseAccountNumber } from '../../domain/bank.ts';
 import { isPlainText } from '../../domain/identifiers.ts';
 import { englishOnly } from '../../lib/bilingual-text.ts';
@@ -12,7 +13,8 @@ import type { Authorize } from '../authorize.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { instantParameter, invalidRequest, wholeNumber } from '../query-parameters.ts';
-import { jsonObject, requireJson } from '../request-body.ts';
+import { requireJson } from '../request-body.ts';
+import { fieldsOf } from './action-request.ts';
 import { searchAccountChecksSchema } from './list-schemas.ts';
 import type { OperatorLimits } from './operator-limits.ts';
 
@@ -42,7 +44,7 @@ export function searchAccountChecks(
     '/operator/v1/account-checks/search',
     { onRequest, schema: searchAccountChecksSchema },
     async (request, reply) => {
-      const body = jsonObject(request.body);
+      const body = fieldsOf(request, ['client_id', 'bank_code', 'account_number', 'from', 'to', 'limit']);
       const clientId = textAt(body, 'client_id');
       const accountHash = hashAt(body);
       if (clientId === null && accountHash === null)
@@ -64,7 +66,7 @@ export function searchAccountChecks(
     const digits = textAt(body, 'account_number');
     if (bankCode === null && digits === null) return null;
     const bank = bankCode === null ? null : banks.find(bankCode);
-    if (bank === null) throw new ApiError('INVALID_BANK_CODE');
+    if (bank === null) throw new ApiError('INVALID_BANK_CODE', { message: bankFault(bankCode ?? undefined) });
     const accountNumber = parseAccountNumber(bank, digits);
     if (accountNumber === null) {
       throw invalidRequest(
@@ -92,7 +94,9 @@ function textAt(body: JsonObject, name: string): string | null {
   const value = ownProperty(body, name) ?? null;
   if (value === null) return null;
   if (typeof value === 'string' && isPlainText(value, TEXT_LENGTH_MAX)) return value;
-  throw invalidRequest(englishOnly(`${name} must be a string without control characters`));
+  throw invalidRequest(
+    englishOnly(`${name} must be a string of at most ${TEXT_LENGTH_MAX} characters, without control characters`),
+  );
 }
 
 function instantAt(body: JsonObject, name: string): string | null {

@@ -4,7 +4,7 @@ import { type AccountValidation, listRunningValidations } from '../../postgres/a
 import type { Database } from '../../postgres/database.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
-import { listLimit } from '../query-parameters.ts';
+import { listLimit, searchParameters } from '../query-parameters.ts';
 import { runningValidationsSchema } from './list-schemas.ts';
 
 /** Lists the running account validations of all clients. */
@@ -15,7 +15,7 @@ export function listAccountValidations(app: FastifyInstance, authorize: Authoriz
     '/operator/v1/account-validations',
     { onRequest, schema: runningValidationsSchema },
     async (request, reply) => {
-      const limit = listLimit(request.originalUrl);
+      const limit = listLimit(searchParameters(request.originalUrl, ['limit']).limit);
       const found = await listRunningValidations(database, limit + 1);
       const validations = found.slice(0, limit).map(validationJson);
       const data = JSON.stringify({ validations, has_more: found.length > limit });

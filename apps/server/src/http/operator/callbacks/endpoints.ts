@@ -7,7 +7,7 @@ import {
 import type { Database } from '../../../postgres/database.ts';
 import type { Authorize } from '../../authorize.ts';
 import { sendOperatorSuccess } from '../../envelope.ts';
-import { listLimit, oneOf, queryParameters } from '../../query-parameters.ts';
+import { listLimit, oneOf, searchParameters } from '../../query-parameters.ts';
 import { unhealthyEndpointsSchema } from '../list-schemas.ts';
 
 /** Lists the failing and the disabled callback endpoints of all clients. */
@@ -18,8 +18,9 @@ export function listCallbackEndpoints(app: FastifyInstance, authorize: Authorize
     '/operator/v1/callback-endpoints',
     { onRequest, schema: unhealthyEndpointsSchema },
     async (request, reply) => {
-      const state = oneOf(queryParameters(request.originalUrl, ['state']).state, UNHEALTHY_STATES, 'state');
-      const limit = listLimit(request.originalUrl);
+      const parameters = searchParameters(request.originalUrl, ['state', 'limit']);
+      const state = oneOf(parameters.state, UNHEALTHY_STATES, 'state');
+      const limit = listLimit(parameters.limit);
       const found = await listUnhealthyEndpoints(database, state, limit + 1);
       const data = JSON.stringify({
         endpoints: found.slice(0, limit).map(endpointJson),

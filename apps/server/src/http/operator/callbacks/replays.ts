@@ -172,7 +172,9 @@ async function findEndpoints(database: Database, { clientId, endpointId }: Repla
   if (endpointId === null) {
     const enabled = (await listEndpoints(database, clientId)).filter(({ disabledAt }) => disabledAt === null);
     if (enabled.length > 0) return enabled;
-    const message = englishOnly('The client has no endpoint that is enabled: there is nowhere to send callbacks to');
+    const message = englishOnly(
+      'The client has no endpoint that is enabled, or there is no such client: there is nowhere to send callbacks to',
+    );
     throw new ApiError('ENDPOINT_NOT_FOUND', { message });
   }
   const endpoint = await findEndpoint(database, { clientId, endpointId });

@@ -208,7 +208,9 @@ function limitsIn(body: JsonObject): Partial<Record<ClientLimit, number | null>>
       const text = numberText(value) ?? '';
       if (value === null) return [limit, null];
       if (/^\d{1,9}$/.test(text)) return [limit, Number(text)];
-      throw invalidRequest(englishOnly(`${LIMIT_FIELDS[limit]} must be a whole number, or null for the default`));
+      throw invalidRequest(
+        englishOnly(`${LIMIT_FIELDS[limit]} must be a whole number from 0 to 999999999, or null for the default`),
+      );
     }),
   );
 }

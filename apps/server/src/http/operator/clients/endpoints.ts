@@ -74,8 +74,9 @@ export function clientEndpoints(app: FastifyInstance, dependencies: ClientEndpoi
       const order = {
         client_id: clientId,
         endpoint_id: endpointId,
-        url: await readDestination(request, url, dependencies),
+        // Before the URL, whose host name is looked up.
         kinds: kinds === undefined ? DEFAULT_KINDS : readKinds(kinds),
+        url: await readDestination(request, url, dependencies),
       };
       const requested = { reason, clientId, subjectId: endpointId, message: MESSAGES.registered };
       return register(request, reply, { kinds: ['keys'], change: order, ...requested });
@@ -122,9 +123,9 @@ async function readChange(
   return {
     client_id: key.clientId,
     endpoint_id: key.endpointId,
-    url: url === undefined ? null : await readDestination(request, url, dependencies),
     kinds: kinds === undefined ? null : readKinds(kinds),
     disabled: disabled === undefined ? null : readDisabled(disabled),
+    url: url === undefined ? null : await readDestination(request, url, dependencies),
   };
 }
 

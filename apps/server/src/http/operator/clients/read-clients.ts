@@ -9,6 +9,7 @@ import { sendOperatorSuccess } from '../../envelope.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX, nextPage, pageParameters } from '../../pages.ts';
 import { searchParameters, wholeNumber } from '../../query-parameters.ts';
 import { accessToken, errorResponses, successResponse } from '../../schemas.ts';
+import { textParameter } from '../transactions/search-filter.ts';
 import { ClientSchema, clientIdSchema, clientInPath, clientJson, getClient } from './client-resource.ts';
 
 export interface ReadClientsDependencies {
@@ -22,11 +23,12 @@ export function readClients(app: FastifyInstance, { authorize, database, cursors
   const onRequest = authorize({ scope: 'operator:read' });
 
   app.get('/operator/v1/clients', { onRequest, schema: listClientsSchema }, async (request, reply) => {
-    const parameters = searchParameters(request.originalUrl, ['limit', 'cursor']);
+    const parameters = searchParameters(request.originalUrl, ['q', 'limit', 'cursor']);
+    const text = textParameter(parameters.q, 'q');
     const limit = wholeNumber(parameters.limit, { name: 'limit', min: 1, max: LIMIT_MAX, fallback: LIMIT_DEFAULT });
-    const scope = { list: 'operator-clients', clientId: callerOf(request).client.clientId, filter: {} } as const;
+    const scope = { list: 'operator-clients', clientId: callerOf(request).client.clientId, filter: { text } } as const;
     const [after = ''] = parameters.cursor === undefined ? [] : cursors.read(scope, parameters.cursor);
-    const found = await listClients(database, { after, limit: limit + 1 });
+    const found = await listClients(database, { after, text, limit: limit + 1 });
     const page = found.slice(0, limit);
     const last = found.length > limit ? page.at(-1) : undefined;
     const cursor = last === undefined ? null : cursors.issue(scope, [last.clientId]);
@@ -47,7 +49,15 @@ const listClientsSchema = {
   operationId: 'listClients',
   summary: 'List the clients with their scopes and limits',
   description: 'In the order of `client_id`, one page at a time.',
-  querystring: Type.Object(pageParameters),
+  querystring: Type.Object({
+    q: Type.Optional(
+      Type.String({
+        description: 'Only clients whose `client_id` or name contains this text, in letters of any case.',
+        examples: ['shop'],
+      }),
+    ),
+    ...pageParameters,
+  }),
   response: {
     200: successResponse(
       Type.Object(

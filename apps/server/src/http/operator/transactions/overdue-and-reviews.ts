@@ -6,7 +6,7 @@ import { type InquiryReview, listInquiryReviews } from '../../../postgres/status
 import { listOverdue } from '../../../postgres/transactions.ts';
 import type { Authorize } from '../../authorize.ts';
 import { sendOperatorSuccess } from '../../envelope.ts';
-import { listLimit } from '../../query-parameters.ts';
+import { listLimit, searchParameters } from '../../query-parameters.ts';
 import { overdueSchema, reviewsSchema } from '../list-schemas.ts';
 
 /**
@@ -17,7 +17,7 @@ export function listTransactions(app: FastifyInstance, authorize: Authorize, dat
   const onRequest = authorize({ scope: 'operator:read' });
 
   app.get('/operator/v1/overdue', { onRequest, schema: overdueSchema }, async (request, reply) => {
-    const limit = listLimit(request.originalUrl);
+    const limit = listLimit(searchParameters(request.originalUrl, ['limit']).limit);
     const found = await listOverdue(database, limit + 1);
     const transactions = found.slice(0, limit).map(overdueJson);
     const data = `{"transactions":[${transactions.join(',')}],"has_more":${found.length > limit}}`;
@@ -25,7 +25,7 @@ export function listTransactions(app: FastifyInstance, authorize: Authorize, dat
   });
 
   app.get('/operator/v1/reviews', { onRequest, schema: reviewsSchema }, async (request, reply) => {
-    const limit = listLimit(request.originalUrl);
+    const limit = listLimit(searchParameters(request.originalUrl, ['limit']).limit);
     const found = await listInquiryReviews(database, limit + 1);
     const data = JSON.stringify({
       transactions: found.slice(0, limit).map(reviewJson),
