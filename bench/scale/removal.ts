@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { createInTurn } from '../../apps/server/src/lib/in-turn.ts';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
 import { scanEvents } from '../../apps/server/src/postgres/retention/events.ts';
-import { pauseMsAfter, RECORDS_PER_BATCH } from '../../apps/server/src/postgres/retention/retention.ts';
+import { pauseMsAfter, RECORDS_PER_BATCH, timed } from '../../apps/server/src/postgres/retention/retention.ts';
 import type { RetentionScan } from '../../apps/server/src/postgres/retention/scan.ts';
 import { scanTransactions } from '../../apps/server/src/postgres/retention/transactions.ts';
 
@@ -25,20 +26,21 @@ export interface Removal {
   pause(): Promise<Removed>;
 }
 
-/** Removes events and transactions side by side, each in batches with the service's statements and pauses. */
+/** Removes events and transactions, each in batches with the service's statements, pauses and turns. */
 export function createRemoval(database: Database): Removal {
   const events = { scan: scanEvents(database, RECORDS_PER_BATCH), removed: 0, isDone: false };
   const transactions = { scan: scanTransactions(database, RECORDS_PER_BATCH), removed: 0, isDone: false };
+  const inTurn = createInTurn();
   let stopping = new AbortController();
   let running: Promise<unknown> = Promise.resolve();
 
   async function remove(records: { scan: RetentionScan; removed: number; isDone: boolean }, before: Date) {
     const { signal } = stopping;
     while (!signal.aborted && !records.isDone) {
-      const startedMs = performance.now();
-      records.removed += await records.scan.deleteBatch(before);
+      const { count, durationMs } = await inTurn(() => timed(() => records.scan.deleteBatch(before)));
+      records.removed += count;
       records.isDone = !records.scan.hasMore();
-      await wait(pauseMsAfter(performance.now() - startedMs), undefined, { signal }).catch(() => {});
+      await wait(pauseMsAfter(durationMs), undefined, { signal }).catch(() => {});
     }
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, mock, suite, test } from 'node:test';
 import pino from 'pino';
+import { createInTurn } from '../../apps/server/src/lib/in-turn.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { startRetention } from '../../apps/server/src/postgres/retention/retention.ts';
 import { register } from '../callbacks/endpoints-harness.ts';
@@ -109,6 +110,7 @@ test('a process whose clock is a year ahead deletes only what is old on the cloc
       befores.push(before);
       return 0;
     },
+    inTurn: createInTurn(),
     log,
   });
   context.after(retention.stop);

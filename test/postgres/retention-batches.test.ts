@@ -13,7 +13,9 @@ import { addClientsWithEvents, age, daysAgo, scanBatches, sequences } from './re
 let service: TestService;
 let sql: Awaited<ReturnType<typeof openSql>>;
 before(async () => {
-  service = await startTestService({ rails: [] });
+  // The service itself would delete beside the test what the test makes removable.
+  const settings = { messageDays: 0, callbackDays: 0, eventDays: 0, transactionDays: 0 };
+  service = await startTestService({ rails: [], settings });
   sql = await openSql(service);
 });
 after(async () => {

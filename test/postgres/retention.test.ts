@@ -33,7 +33,9 @@ afterEach(async () => {
   await transactionBatches(1_000);
 });
 before(async () => {
-  service = await startTestService({ rails: [] });
+  // The service itself would delete beside the test what the test makes removable.
+  const settings = { messageDays: 0, callbackDays: 0, eventDays: 0, transactionDays: 0 };
+  service = await startTestService({ rails: [], settings });
   sql = await openSql(service);
 });
 after(async () => {

@@ -5,6 +5,7 @@ import type { BankDirectory } from '../domain/bank.ts';
 import type { UnfinishedAnswerDependencies } from '../http/check-status/answer-unfinished.ts';
 import type { OperatorRoutes } from '../http/operator/operator-server.ts';
 import type { SlowPeerTimeouts } from '../http/server.ts';
+import type { InTurn } from '../lib/in-turn.ts';
 import type { LogSink } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracing } from '../observability/tracing/tracing.ts';
@@ -64,6 +65,8 @@ export interface AppContext {
   readonly metrics: Metrics;
   /** Null while tracing is off. */
   readonly tracing: Tracing | null;
+  /** Of all batches that delete old records. */
+  readonly retentionTurn: InTurn;
   /** How the service closes; null until then. */
   readonly endOrder: () => EndOrder | null;
   /** Registers a closer, which `part` names in the log. When the service closes, the last one registered runs first. */

@@ -8,20 +8,21 @@ import { findOldestTransaction, scanTransactions } from '../postgres/retention/t
 import type { AppContext } from './app-context.ts';
 
 type Batches = Pick<RetentionOptions, 'deleteBatch' | 'hasMore'>;
-type Retention = Omit<RetentionOptions, 'log' | 'onDeleted' | 'onOldest'>;
+type Retention = Omit<RetentionOptions, 'inTurn' | 'log' | 'onDeleted' | 'onOldest'>;
 
 /**
  * Deletes old records from now on, unless `days` is 0. A paused service deletes nothing: what is looked at in an old
  * backup must stay.
  */
 export function openRetention(
-  { options: { settings, logging }, metrics, onClose }: AppContext,
+  { options: { settings, logging }, metrics, retentionTurn, onClose }: AppContext,
   retention: Retention,
 ): void {
   const { records, days } = retention;
   if (settings.paused || days === 0) return;
   const { stop } = startRetention({
     ...retention,
+    inTurn: retentionTurn,
     log: logging.log,
     onDeleted: (count) => metrics.retentionDeleted.inc({ records }, count),
     onOldest(oldest) {

@@ -1,6 +1,7 @@
 import type { IssueAccessToken } from '../auth/access-tokens.ts';
 import type { Clients } from '../auth/clients.ts';
 import type { Feed } from '../feed/feed.ts';
+import { createInTurn } from '../lib/in-turn.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Rail } from '../rails/rail.ts';
@@ -57,6 +58,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const untraced: Omit<AppContext, 'tracing'> = {
     options,
     metrics: createMetrics(droppedLines),
+    retentionTurn: createInTurn(),
     endOrder: () => endOrder,
     onClose: (part, closer) => void parts.push({ part, closer }),
   };

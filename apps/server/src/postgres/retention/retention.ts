@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { InTurn } from '../../lib/in-turn.ts';
 import { repeat } from '../../lib/repeat.ts';
 import type { Log } from '../../observability/log.ts';
 import { type Database, readDatabaseTime } from '../database.ts';
@@ -19,6 +20,13 @@ const PAUSES_PER_BATCH = 9;
 /** How long to pause after a batch, so that deleting takes at most a tenth of the time of one connection. */
 export const pauseMsAfter = (batchMs: number): number => Math.max(PAUSE_MIN_MS, batchMs * PAUSES_PER_BATCH);
 
+/** The batch without the time that it waits for its turn. */
+export async function timed(deleteBatch: () => Promise<number>): Promise<{ count: number; durationMs: number }> {
+  const startedMs = performance.now();
+  const count = await deleteBatch();
+  return { count, durationMs: performance.now() - startedMs };
+}
+
 export interface RetentionOptions {
   readonly database: Database;
   /** What is deleted: the name of the lease, and a label in the log and the metrics. */
@@ -32,15 +40,18 @@ export interface RetentionOptions {
   readonly findOldest?: () => Promise<Date | null>;
   readonly onDeleted?: (count: number) => void;
   readonly onOldest?: (oldest: Date | null) => void;
+  /** The same for all kinds of records: two batches at once would delay a request by both. */
+  readonly inTurn: InTurn;
   readonly log: Log;
 }
 
 /**
  * Deletes records that are older than `days` on PostgreSQL's clock, in batches with pauses, once a minute. A process
  * whose own clock is ahead would delete records too early. Of several processes, the one that holds the lease deletes.
+ * The turns are those of one process: of another one that holds the lease of another kind, a batch may run beside them.
  */
 export function startRetention(options: RetentionOptions): { stop(): Promise<void> } {
-  const { database, records, days, deleteBatch, log } = options;
+  const { database, records, days, deleteBatch, inTurn, log } = options;
   const { hasMore, findOldest, onDeleted = () => {}, onOldest = () => {} } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -51,12 +62,11 @@ export function startRetention(options: RetentionOptions): { stop(): Promise<voi
     let deleted = 0;
     try {
       while (!signal.aborted && (await lease.hold())) {
-        const startedMs = performance.now();
-        const count = await deleteBatch(before);
+        const { count, durationMs } = await inTurn(() => timed(() => deleteBatch(before)));
         deleted += count;
         if (count > 0) onDeleted(count);
         if (hasMore === undefined ? count === 0 : !hasMore()) break;
-        await pause(pauseMsAfter(performance.now() - startedMs));
+        await pause(pauseMsAfter(durationMs));
       }
     } finally {
       if (deleted > 0) log.info({ records, deleted, before }, 'old records deleted');
