@@ -7,6 +7,7 @@ import { request } from 'undici';
 import type { Caller } from '../../apps/server/src/auth/authenticator.ts';
 import { createDirectStatusCheck } from '../../apps/server/src/http/check-status/direct.ts';
 import { addDirectRoute } from '../../apps/server/src/http/direct-routes.ts';
+import type { Span } from '../../apps/server/src/observability/tracing/tracing.ts';
 import { type Answer, startTestService, statusUpdate, type TestClient, type TestService } from '../support/service.ts';
 
 /**
@@ -131,8 +132,14 @@ suite('which requests are answered directly', () => {
     answeredBy = 'Fastify';
     response.end();
   });
-  const listener = { begin: () => 'id', record: () => void (answeredBy = 'the route'), isStopping: () => isStopping };
   let isStopping = false;
+  let span: Span | undefined;
+  const listener = {
+    begin: () => 'id',
+    sample: () => span,
+    record: () => void (answeredBy = 'the route'),
+    isStopping: () => isStopping,
+  };
   before(async () => {
     addDirectRoute(server, createRoute, listener, () => false);
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -175,6 +182,12 @@ suite('which requests are answered directly', () => {
       assert.equal(await send(path, headers, method), 'Fastify');
     });
   }
+
+  test('one that is sampled for a trace is not', async (t) => {
+    span = {} as Span;
+    t.after(() => (span = undefined));
+    assert.equal(await send('/api/v1/check-status/TB0000000001'), 'Fastify');
+  });
 
   test('nothing is while the service stops', async (t) => {
     isStopping = true;

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Caller } from '../auth/authenticator.ts';
+import type { Span } from '../observability/tracing/tracing.ts';
 import type { LookUpResult } from '../postgres/transaction-look-up.ts';
 import type { Decision } from '../rate-limit/limiter.ts';
 
@@ -14,6 +15,8 @@ declare module 'node:http' {
 export interface BegunRequest {
   /** On the monotonic clock. */
   readonly startedMs: number;
+  /** Of a request that is sampled for a trace, which is all that was done for it. */
+  readonly span?: Span;
   /** The rate limiter has counted the request. */
   readonly decision?: Decision;
   readonly lookedUp?: LookUpResult;
@@ -32,6 +35,8 @@ export interface DirectAnswer {
 export interface DirectListener {
   /** Notes that this response is the latest of its connection. Returns the ID of the request. */
   begin(request: IncomingMessage, response: ServerResponse): string;
+  /** The span of a request that is sampled for a trace: Fastify's hooks complete it. */
+  sample(request: IncomingMessage): Span | undefined;
   /** Counts and logs an answer. */
   record(answer: DirectAnswer): void;
   /** Fastify answers. */

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Span, type Tracing, traceFields } from '../observability/tracing/tracing.ts';
 import type { ListenerName } from './request-checks.ts';
@@ -24,6 +25,9 @@ export interface RequestTracingOptions {
  * the requests that are not sampled, which are nearly all, more than the decision does.
  */
 export interface RequestTracing {
+  /** Undefined where the request is not sampled. Must be called once for each request. */
+  sample(request: IncomingMessage): Span | undefined;
+  /** Samples the request, unless a direct route has done so. */
   begin(request: FastifyRequest): void;
   /** When the answer is handed over, as the access log has it: adds the IDs of the trace to its line. */
   end(request: FastifyRequest, status: number): void;
@@ -38,10 +42,13 @@ export function createRequestTracing(
   const isOperator = name === 'operator';
   const isTrusted = isOperator || trustTraceparent;
   app.decorateRequest('span', undefined);
+  const sample: RequestTracing['sample'] = (request) => tracing.beginRequest(request, isTrusted);
   return {
+    sample,
     begin(request) {
       if (isOperator && UNTRACED.has(request.url)) return;
-      const span = tracing.beginRequest(request.raw, isTrusted);
+      const { begun } = request.raw;
+      const span = begun === undefined ? sample(request.raw) : begun.span;
       if (span !== undefined) request.span = span;
     },
     end(request, status) {

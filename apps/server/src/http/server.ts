@@ -34,7 +34,7 @@ import {
   rejectCutOff,
   sendContinue,
 } from './request-checks.ts';
-import { createRequestTracing } from './request-tracing.ts';
+import { createRequestTracing, type RequestTracing } from './request-tracing.ts';
 import { watchHandshakes } from './tls/handshakes.ts';
 import type { TlsIdentity } from './tls/identity.ts';
 
@@ -98,7 +98,7 @@ export interface ListenerOptions {
   readonly allowedOrigins?: readonly string[];
   /** The path of the route that a request path leads to. By default the path itself. */
   readonly rewritePath?: (path: string) => string;
-  /** In front of Fastify. It knows no traces, no other origins and no `answerHeaders`, and is left out with them. */
+  /** In front of Fastify. It knows no other origins and no `answerHeaders`, and is left out with them. */
   readonly directRoute?: (listener: DirectListener) => DirectRoute;
   /** Shorter in tests that cannot wait. */
   readonly slowPeers?: Partial<SlowPeerTimeouts>;
@@ -189,10 +189,14 @@ export function createServer(options: ListenerOptions): FastifyInstance {
     latestResponses.set(socket, response);
     if (response.socket === null) pipelining.queue(socket, response);
   };
-  addHooks(app, options, onResponse);
-  addDirect(app, options, (request, response) => {
-    onResponse(request.socket, response);
-    return newRequestId();
+  const tracing = createRequestTracing(app, options);
+  addHooks(app, options, { tracing, onResponse });
+  addDirect(app, options, {
+    begin(request, response) {
+      onResponse(request.socket, response);
+      return newRequestId();
+    },
+    sample: (request) => tracing?.sample(request),
   });
   if (allowedOrigins.length > 0) answerPreflights(app);
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, answering));
@@ -212,13 +216,17 @@ function errorFormOf({ name, errorForm, answerHeaders }: ListenerOptions): Error
   };
 }
 
-function addDirect(app: FastifyInstance, options: ListenerOptions, begin: DirectListener['begin']): void {
-  const { directRoute, tracing, allowedOrigins = [], answerHeaders, load, isStopping } = options;
-  if (directRoute === undefined || (tracing ?? null) !== null) return;
+function addDirect(
+  app: FastifyInstance,
+  options: ListenerOptions,
+  start: Pick<DirectListener, 'begin' | 'sample'>,
+): void {
+  const { directRoute, allowedOrigins = [], answerHeaders, load, isStopping } = options;
+  if (directRoute === undefined) return;
   if (allowedOrigins.length > 0 || answerHeaders !== undefined) return;
   const record: DirectListener['record'] = ({ requestId, route, startedMs, caller }) =>
     recordAnswer(options, { requestId, method: 'GET', route, status: 200, startedMs, caller });
-  addDirectRoute(app.server, directRoute, { begin, record, isStopping }, load.isOverloaded);
+  addDirectRoute(app.server, directRoute, { ...start, record, isStopping }, load.isOverloaded);
 }
 
 function addAnswerHeaders(app: FastifyInstance, { answerHeaders }: ListenerOptions): void {
@@ -292,13 +300,13 @@ function fastifyOptions({ name, trustedProxies, slowPeers, rewritePath = (path) 
   } as const;
 }
 
-function addHooks(
-  app: FastifyInstance,
-  options: ListenerOptions,
-  onResponse: (socket: Socket, response: http.ServerResponse) => void,
-) {
+interface RequestHooks {
+  readonly tracing: RequestTracing | null;
+  readonly onResponse: (socket: Socket, response: http.ServerResponse) => void;
+}
+
+function addHooks(app: FastifyInstance, options: ListenerOptions, { tracing, onResponse }: RequestHooks) {
   const { name, load, isStopping } = options;
-  const tracing = createRequestTracing(app, options);
 
   app.addHook('onRequest', (request, reply, done) => {
     const { begun } = request.raw;

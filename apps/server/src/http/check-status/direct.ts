@@ -65,6 +65,11 @@ export const createDirectStatusCheck =
       if (caller === null || !caller.scopes.has('status:read')) return false;
       const rateLimit = rateLimitFor(caller.client);
       const requestId = listener.begin(request, response);
+      const span = listener.sample(request);
+      if (span !== undefined) {
+        listener.passOn(request, response, { startedMs, span });
+        return true;
+      }
 
       const proceed = (decision: Decision): void => {
         if (!decision.admitted) {

@@ -13,8 +13,8 @@ const LEASE_MS = 30_000;
  * How many records most kinds delete in a batch. Requests that come meanwhile share the processors with it, so it takes
  * some milliseconds. Of fewer records, most of the time would go into the statements themselves.
  */
-export const RECORDS_PER_BATCH = 500;
-const PAUSE_MIN_MS = 50;
+export const RECORDS_PER_BATCH = 250;
+const PAUSE_MIN_MS = 100;
 const PAUSES_PER_BATCH = 9;
 
 /** How long to pause after a batch, so that deleting takes at most a tenth of the time of one connection. */
