@@ -191,8 +191,9 @@ test('the last batch reads as little as the first', async () => {
         return database.query(statement, values, name);
       },
     };
-    const sizes = await scanBatches(scanned(watched, limit));
-    assert.ok(sizes.length > whole, `${sizes.length} batches`);
+    // Not the sizes: a batch skips rows that its own EXPLAIN, which is being rolled back, may still hold.
+    await scanBatches(scanned(watched, limit));
+    assert.ok(blocks.length > whole, `${blocks.length} batches`);
     const [first = Number.NaN] = blocks;
     const last = Math.max(...blocks.slice(whole - 10, whole));
     assert.ok(last < 2 * first, `blocks that each batch read: ${blocks.join(' ')}`);
