@@ -158,7 +158,8 @@ suite('the console', { skip }, () => {
   test('a new replay suggests the clients that have what is typed in their ID or name', async () => {
     await service.app.database.query(
       `insert into tiba.clients (client_id, name, secret_hash, scopes)
-       select 'many-' || lpad(n::text, 3, '0'), 'Shop ' || n, '\\x00', '{status:read}' from generate_series(1, 201) as n`,
+       select 'many-' || lpad(n::text, 3, '0'), 'Shop ' || n, '\\x00', '{status:read}'
+         from generate_series(1, 201) as n`,
     );
     const { page, problems } = await openPage(browser, service, 'engineer');
     await page.goto('/console/replays');

@@ -24,7 +24,8 @@ import { eventually } from '../support/eventually.ts';
  * hangs while the test holds the advisory lock with its number, which a check of the node then waits for.
  */
 const CITUS = `
-insert into tiba.clients (client_id, name, secret_hash, scopes) values ('alpha', 'Alpha', '', '{}'), ('beta', 'Beta', '', '{}');
+insert into tiba.clients (client_id, name, secret_hash, scopes)
+values ('alpha', 'Alpha', '', '{}'), ('beta', 'Beta', '', '{}');
 create table public.pg_dist_shard_placement (shardid bigint, nodename text, nodeport bigint);
 insert into public.pg_dist_shard_placement values (101, 'node', 1), (102, 'node', 2);
 create function public.get_shard_id_for_distribution_column(name text, value text) returns bigint language sql

@@ -6,16 +6,14 @@ import { scanEvents } from '../../apps/server/src/postgres/retention/events.ts';
 import { scanTransactions } from '../../apps/server/src/postgres/retention/transactions.ts';
 import { addOwnClient, feedSuccesses, openSql, register } from '../callbacks/endpoints-harness.ts';
 import { startTestService, type TestClient, type TestService } from '../support/service.ts';
-import { addClientsWithEvents, age, daysAgo, scanBatches, sequences } from './retention-harness.ts';
+import { addClientsWithEvents, age, daysAgo, scanBatches, sequences, WITHOUT_RETENTION } from './retention-harness.ts';
 
 /** What a batch of the retention examines, and what it costs. */
 
 let service: TestService;
 let sql: Awaited<ReturnType<typeof openSql>>;
 before(async () => {
-  // The service itself would delete beside the test what the test makes removable.
-  const settings = { messageDays: 0, callbackDays: 0, eventDays: 0, transactionDays: 0 };
-  service = await startTestService({ rails: [], settings });
+  service = await startTestService({ rails: [], settings: WITHOUT_RETENTION });
   sql = await openSql(service);
 });
 after(async () => {

@@ -6,6 +6,9 @@ import type { TestClient } from '../support/service.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
+/** Settings: the service itself would delete beside the test what the test makes removable. */
+export const WITHOUT_RETENTION = { messageDays: 0, callbackDays: 0, eventDays: 0, transactionDays: 0 };
+
 type Sql = Awaited<ReturnType<typeof openSql>>;
 
 export const daysAgo = (days: number): Date => new Date(Date.now() - days * DAY_MS);

@@ -21,7 +21,7 @@ import { assertError } from '../contract/assertions.ts';
 import { eventually } from '../support/eventually.ts';
 import { startHttpReceiver } from '../support/http-receiver.ts';
 import { startTestService, statusUpdate, type TestClient, type TestService } from '../support/service.ts';
-import { age, daysAgo, scanBatches, sequences } from './retention-harness.ts';
+import { age, daysAgo, scanBatches, sequences, WITHOUT_RETENTION } from './retention-harness.ts';
 
 /** What is deleted after its retention time, and what stays because something still needs it. */
 
@@ -33,9 +33,7 @@ afterEach(async () => {
   await transactionBatches(1_000);
 });
 before(async () => {
-  // The service itself would delete beside the test what the test makes removable.
-  const settings = { messageDays: 0, callbackDays: 0, eventDays: 0, transactionDays: 0 };
-  service = await startTestService({ rails: [], settings });
+  service = await startTestService({ rails: [], settings: WITHOUT_RETENTION });
   sql = await openSql(service);
 });
 after(async () => {
@@ -211,7 +209,7 @@ test('final transactions go after their events; a process that died in between c
   assert.deepEqual(await sql('select from tiba.other_status_updates where transaction_id = $1', [first]), []);
 });
 
-test('an event whose callback is replayed while a batch begins stays, and so does one that a replay has locked', async () => {
+test('an event whose callback is replayed while a batch begins stays, and so does one that is locked', async () => {
   const client = await addOwnClient(service);
   const { clientId } = client;
   const { endpointId } = await register(service, { kinds: ['disbursement.overdue'] }, client.token);

@@ -33,8 +33,7 @@ export const INVALID_BANK_CODE_MESSAGE: BilingualText = {
   id: 'Kode bank tidak valid: kirim kode kliring tiga digit, BIC, atau nama singkat sebagai string',
 };
 
-/** Says which fault it is: a client that misspelled the field name believes that it sent a valid code. */
-/** Why no bank is found by it. */
+/** Why no bank is found by this code: a client that misspelled the field name believes that it sent a valid one. */
 export function bankFault(bankCode: unknown): BilingualText {
   if (bankCode === undefined) return NO_BANK_CODE;
   return typeof bankCode === 'string' ? UNKNOWN_BANK_CODE : BANK_CODE_NOT_STRING;

@@ -20,7 +20,6 @@ export interface DirectStatusCheckDependencies {
 
 /** Both forms (docs/contract.md 4.1 and 4.2), with an identifier that is the same encoded and decoded. */
 const PLAIN_URL = /^\/api\/v1\/check-status(\/|\?reference_id=)([\w.~-]{1,128})$/;
-const ROUTES = { '/': '/api/v1/check-status/:transaction_id', '?reference_id=': '/api/v1/check-status' } as const;
 /** It has a route of its own. */
 const BATCH = 'batch';
 
@@ -48,6 +47,23 @@ function isPlain({ method, headers, httpVersion, rawHeaders }: IncomingMessage):
   );
 }
 
+interface PlainStatusCheck {
+  readonly route: string;
+  readonly value: string;
+  /** Whether it is looked for among the transaction IDs, before the reference IDs. */
+  readonly matchTransactionId: boolean;
+}
+
+function plainStatusCheck(request: IncomingMessage): PlainStatusCheck | null {
+  const url = isPlain(request) ? PLAIN_URL.exec(request.url ?? '') : null;
+  if (url === null) return null;
+  const [, form, value = ''] = url;
+  if (value === BATCH) return null;
+  return form === '/'
+    ? { route: '/api/v1/check-status/:transaction_id', value, matchTransactionId: isTransactionId(value) }
+    : { route: '/api/v1/check-status', value, matchTransactionId: false };
+}
+
 /**
  * A status check that asks for nothing but the status, with a token that was verified before, of a transaction that
  * exists and of which PostgreSQL knows all there is to know.
@@ -59,8 +75,8 @@ export const createDirectStatusCheck =
 
     return (request, response) => {
       const startedMs = performance.now();
-      const [, form, value = ''] = (isPlain(request) && PLAIN_URL.exec(request.url ?? '')) || [];
-      if (form === undefined || value === BATCH) return false;
+      const plain = plainStatusCheck(request);
+      if (plain === null) return false;
       const caller = authenticator.callerBefore(request.headers.authorization);
       if (caller === null || !caller.scopes.has('status:read')) return false;
       const rateLimit = rateLimitFor(caller.client);
@@ -76,13 +92,12 @@ export const createDirectStatusCheck =
           listener.passOn(request, response, { startedMs, decision });
           return;
         }
-        const matchTransactionId = form === '/' && isTransactionId(value);
-        lookUp.find(caller.client.clientId, value, matchTransactionId, (error, found) => {
+        lookUp.find(caller.client.clientId, plain.value, plain.matchTransactionId, (error, found) => {
           if (found === null || found.progress === 'inquirable' || listener.isStopping()) {
             listener.passOn(request, response, { startedMs, decision, lookedUp: { error, found } });
             return;
           }
-          listener.record({ requestId, route: ROUTES[form as keyof typeof ROUTES], startedMs, caller });
+          listener.record({ requestId, route: plain.route, startedMs, caller });
           const headers = ['x-request-id', requestId, 'ratelimit-policy', rateLimit.policy, 'ratelimit'];
           headers.push(rateLimitHeader(rateLimit, decision));
           if (found.progress === 'in_process') headers.push('retry-after', retryAfter(found.rendered));
