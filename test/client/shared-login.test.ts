@@ -25,8 +25,11 @@ test('each caller is told of the repetitions of a login that it shares, while it
     tiba.checkStatus('TB000003'),
   ] as const;
   const leaver = tiba.checkStatus('TB000004', { signal: left.signal, onRetry: () => reported.push('has left') });
+  // Regression: a caller whose listener threw was told of further repetitions, after its call had ended.
+  let faultyCalls = 0;
   const faulty = tiba.checkStatus('TB000005', {
     onRetry() {
+      faultyCalls += 1;
       throw thrown;
     },
   });
@@ -38,6 +41,7 @@ test('each caller is told of the repetitions of a login that it shares, while it
     (await Promise.all(calls)).map(({ status }) => status),
     ['SUCCESS', 'SUCCESS', 'SUCCESS'],
   );
+  assert.equal(faultyCalls, 1);
   assert.equal(logins(), 3);
   const expected = 'createAccessToken SERVICE_UNAVAILABLE 1000';
   assert.deepEqual(reported, [expected, expected]);

@@ -61,11 +61,12 @@ export function createTokenSource(credentials: Credentials, url: string, depende
 
   const waitFor = (running: Promise<string>, signal: AbortSignal, onRetry?: OnRetry): Promise<string> =>
     untilAborted(signal, (resolve, reject) => {
-      // A listener that throws ends its own call, and not the login of the others.
+      // A listener that throws ends its own call, and not the login of the others. It is not called again.
       const tell: OnRetry = (error, waitMs) => {
         try {
           onRetry?.(error, waitMs);
         } catch (thrown) {
+          listeners.delete(tell);
           reject(thrown);
         }
       };
