@@ -26,7 +26,8 @@ export async function serve(): Promise<void> {
 }
 
 /**
- * SIGHUP reloads the rails file. With a terminal it is the end of that, and the service stops as it does on Ctrl-C.
+ * SIGHUP reloads the rails file. In a terminal, SIGHUP means that the terminal was closed: the service then stops as it
+ * does on Ctrl-C.
  */
 async function serveAlone(production: Production): Promise<void> {
   const logging = createLog(STDOUT, production.settings.logLevel);

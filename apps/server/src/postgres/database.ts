@@ -36,7 +36,7 @@ export interface Query {
     values?: readonly unknown[],
     name?: string,
   ): Promise<{ rows: R[]; rowCount: number | null }>;
-  /** As of its database; absent on one PostgreSQL. */
+  /** As in `Database`; absent on one PostgreSQL. */
   readonly distributed?: boolean;
   /** Runs `copy … from stdin` with rows of `copyRow`. */
   copy(sql: string, rows: string): Promise<void>;
@@ -53,7 +53,7 @@ export interface Database {
   /** The connections of the pool, and the queries that wait for one. */
   connections(): { readonly total: number; readonly idle: number; readonly waiting: number };
   close(): Promise<void>;
-  /** Whether the rows of clients are distributed over several nodes (postgres/distribution.ts). */
+  /** Whether the rows of clients are distributed over several nodes (distributed/distribution.ts). */
   readonly distributed: boolean;
   /** Of a distributed database that a service uses. */
   readonly hangingNodes?: HangingNodes | undefined;

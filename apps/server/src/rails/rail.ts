@@ -66,7 +66,7 @@ export type NoVerdictReason =
   | 'bank_unavailable'
   /** The bank asked for fewer inquiries. */
   | 'throttled'
-  /** The bank rejected the operator: credentials, signature or contract. */
+  /** The bank rejected the operator: credentials, signature, contract, or a field of the connection. */
   | 'credentials_rejected'
   /** The bank rejected this one inquiry, because of its format or its account number. It would answer another one. */
   | 'rejected_by_bank'

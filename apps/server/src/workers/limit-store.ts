@@ -133,6 +133,7 @@ function windowsOf(state: StoreState, windowMs: number): SlidingWindow {
   return windows;
 }
 
+/** Of the window with the key of this index: four arguments each, after the generation and the time (DECIDE). */
 const requestAt = (args: Arguments, index: number) => {
   const [windowMs, limit, cost, times] = args.slice(index * 4 - 2, index * 4 + 2) as [number, number, number, number];
   return { windowMs, limit, cost, times };

@@ -45,7 +45,7 @@ interface WorkerState {
   readonly ready: PromiseWithResolvers<boolean>;
   readonly questions: Map<number, () => void>;
   readonly leaseHolder: LeaseHolder;
-  /** What was said to it before it listens; null from then on. Node would lose it. */
+  /** Messages to it, until it listens: Node would lose them. Null from then on. */
   waiting: ToWorker[] | null;
   isReady: boolean;
   isEnding: boolean;

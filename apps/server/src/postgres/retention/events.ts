@@ -21,7 +21,7 @@ interface OldEvents extends Record<string, unknown> {
   readonly grows: boolean;
 }
 
-/** `Position`: a sequence. */
+/** The position of a client is the sequence of the last event that was examined. */
 async function scan(database: Database, { before, limit, clients }: Batch<string>): Promise<ScannedBatch<string>> {
   const examined = await database.query<OldEvents>(EXAMINED_SQL, [
     before,

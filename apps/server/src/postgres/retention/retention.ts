@@ -15,10 +15,10 @@ const LEASE_MS = 30_000;
  */
 export const RECORDS_PER_BATCH = 250;
 const PAUSE_MIN_MS = 100;
-const PAUSES_PER_BATCH = 9;
+const PAUSE_TO_BATCH_RATIO = 9;
 
 /** How long to pause after a batch, so that deleting takes at most a tenth of the time of one connection. */
-export const pauseMsAfter = (batchMs: number): number => Math.max(PAUSE_MIN_MS, batchMs * PAUSES_PER_BATCH);
+export const pauseMsAfter = (batchMs: number): number => Math.max(PAUSE_MIN_MS, batchMs * PAUSE_TO_BATCH_RATIO);
 
 /** The batch without the time that it waits for its turn. */
 export async function timed(deleteBatch: () => Promise<number>): Promise<{ count: number; durationMs: number }> {
@@ -32,9 +32,9 @@ export interface RetentionOptions {
   /** What is deleted: the name of the lease, and a label in the log and the metrics. */
   readonly records: string;
   readonly days: number;
-  /** Deletes some records from before that time, few enough not to block others. Resolves to how many; 0: all. */
+  /** Deletes some records from before that time, few enough not to block others. Resolves to how many. */
   readonly deleteBatch: (before: Date) => Promise<number>;
-  /** Whether records are left to examine (scan.ts); by default, while batches delete some. */
+  /** Whether records are left to examine (scan.ts). By default, some are left until a batch deletes none. */
   readonly hasMore?: () => boolean;
   /** The time of the oldest record; null when there is none. */
   readonly findOldest?: () => Promise<Date | null>;
