@@ -54,7 +54,8 @@ const UNKNOWN_BANK_CODE = followedBy(INVALID_BANK_CODE_MESSAGE, {
 
 function accountFault(bank: Bank, accountNumber: unknown): BilingualText {
   const fault = malformedAccountNumber(bank);
-  if (accountNumber === undefined) return followedBy(fault, { en: ', and is missing', id: ', dan tidak ada' });
+  if (accountNumber === undefined)
+    return followedBy(fault, { en: ', and is missing', id: '; account_number tidak ada' });
   return typeof accountNumber === 'string' ? fault : followedBy(fault, NOT_A_STRING);
 }
 
@@ -81,7 +82,7 @@ const MALFORMED_ACCOUNT_NUMBER: BilingualText = {
   en: 'Invalid account number format: account_number must be a string of 5 to 34 digits',
   id: 'Format nomor rekening tidak valid: account_number harus berupa string 5 sampai 34 digit',
 };
-const NOT_A_STRING: BilingualText = { en: ', and is not a string', id: ', dan bukan string' };
+const NOT_A_STRING: BilingualText = { en: ', and is not a string', id: '; yang dikirim bukan string' };
 
 /** Validates in the order of docs/contract.md 7.2: bank code, then account number. */
 export function parseAccountCheck(

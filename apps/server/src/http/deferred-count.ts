@@ -51,8 +51,8 @@ export function createDeferredCount(limiter: Limiter): DeferredCount {
 const exceedsLimit = (cost: number, limit: number): BilingualText => ({
   en: `Too many requests: this one counts as ${cost}, and your limit is ${limit} a minute: send fewer IDs at a time`,
   id:
-    `Terlalu banyak permintaan: permintaan ini dihitung ${cost}, sedangkan batas Anda ${limit} per menit: kirim ` +
-    'lebih sedikit ID sekaligus',
+    `Terlalu banyak permintaan: permintaan ini dihitung sebagai ${cost}, sedangkan batas Anda ${limit} per menit: ` +
+    'kirim lebih sedikit ID sekaligus',
 });
 
 const exceedsRest = (cost: number, remaining: number): BilingualText => ({
@@ -60,6 +60,6 @@ const exceedsRest = (cost: number, remaining: number): BilingualText => ({
     `Too many requests: this one counts as ${cost}, and ${remaining} are left: wait for the number of seconds in ` +
     'Retry-After, or send fewer IDs',
   id:
-    `Terlalu banyak permintaan: permintaan ini dihitung ${cost}, dan tersisa ${remaining}: tunggu selama jumlah ` +
-    'detik di Retry-After, atau kirim lebih sedikit ID',
+    `Terlalu banyak permintaan: permintaan ini dihitung sebagai ${cost}, dan tersisa ${remaining}: tunggu selama ` +
+    'jumlah detik di Retry-After, atau kirim lebih sedikit ID',
 });

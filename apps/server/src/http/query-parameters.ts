@@ -128,7 +128,7 @@ export function bankCodeParameter(text: string | undefined): string | null {
   if (text !== '' && isPlainText(text, BANK_CODE_LENGTH_MAX)) return text;
   throw invalidRequest({
     en: 'bank_code must be a clearing code, a BIC or a short name, as in GET /api/v1/banks',
-    id: 'bank_code harus kode kliring, BIC, atau nama singkat bank, seperti di GET /api/v1/banks',
+    id: 'bank_code harus berupa kode kliring, BIC, atau nama singkat bank, seperti di GET /api/v1/banks',
   });
 }
 

@@ -72,7 +72,9 @@ export function listAccountChecksOperation(
     if (hashes.length === 0) {
       throw invalidRequest({
         en: 'account_number must be the whole account number, mobile number or e-mail address of the check',
-        id: 'account_number harus nomor rekening, nomor ponsel, atau alamat surel yang lengkap dari pengecekan itu',
+        id:
+          'account_number harus berupa nomor rekening, nomor ponsel, atau alamat surel yang lengkap dari pengecekan ' +
+          'itu',
       });
     }
     return hashes;

@@ -6,7 +6,7 @@ import { accessToken, errorResponses, nullable, successResponse, Timestamp } fro
 
 export const CHECKS_FOUND: BilingualText = {
   en: 'Account checks found',
-  id: 'Pemeriksaan rekening ditemukan',
+  id: 'Pengecekan rekening ditemukan',
 };
 
 /** Why there was no verdict, as check-account answered it. */

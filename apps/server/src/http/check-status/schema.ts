@@ -174,9 +174,9 @@ export const checkStatusBatchSchema = {
   operationId: 'checkStatusBatch',
   summary: 'Check many disbursements at once',
   description:
-    `Looks up to ${IDS_MAX} transaction IDs and reference IDs up, mixed and in one query. An ID that is not found or ` +
-    `not valid is a result with an error code, not an error of the request. A batch counts as one request for each ` +
-    `${IDS_PER_COUNTED_REQUEST} IDs or part of it: it is admitted as a whole or not at all.`,
+    `Finds up to ${IDS_MAX} transactions by transaction ID or reference ID, mixed and in one query. An ID that is ` +
+    `not found or not valid is a result with an error code, not an error of the request. A batch counts as one ` +
+    `request for each ${IDS_PER_COUNTED_REQUEST} IDs or part of it: it is admitted as a whole or not at all.`,
   body: Type.Object(
     {
       ids: Type.Array(Type.String({ examples: ['INV/2026/001'] }), {

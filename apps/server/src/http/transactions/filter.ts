@@ -82,7 +82,7 @@ export function accountNumbersOf(text: string | undefined, bank: Bank | null): r
   if (accountNumber === null) {
     throw invalidRequest({
       en: 'account_number must be the whole account number: 5 to 34 digits, or the mobile number of an e-wallet',
-      id: 'account_number harus nomor rekening lengkap: 5 sampai 34 digit, atau nomor ponsel dompet elektronik',
+      id: 'account_number harus berupa nomor rekening lengkap: 5 sampai 34 digit, atau nomor ponsel dompet elektronik',
     });
   }
   const national = accountNumber.reveal();
