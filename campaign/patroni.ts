@@ -4,8 +4,7 @@ import { type PatroniCluster, patroniMissing, startPatroniCluster } from './fail
 import { openLoad, verdictOf } from './failover/steady-load.ts';
 import type { Part } from './part.ts';
 import { openEnvironment } from './random/environment.ts';
-import type { CampaignRecord } from './random/record.ts';
-import { createRecord } from './random/record.ts';
+import { type CampaignRecord, createRecord } from './random/record.ts';
 import { openSurroundings, startProcesses } from './random/surroundings.ts';
 
 const PROCESSES = 2;

@@ -1,4 +1,5 @@
 import { createLog } from '../observability/log.ts';
+import type { EndOrder } from '../workers/messages.ts';
 import { connectToParent } from '../workers/parent-link.ts';
 import { openConnections, openProductionPostgres, type Production, startProduction } from './production.ts';
 import { closeAll, listenForStopSignal } from './shutdown.ts';
@@ -21,10 +22,10 @@ export async function serveAsWorker(production: Production): Promise<void> {
         : { connectionString: parent.embeddedPostgres };
     const open = openConnections(production.rails.connections);
     const app = await startProduction(production, { logging, connection, open, parent });
-    let order: 'stop' | 'retire' = 'stop';
+    let order: EndOrder = 'stop';
     closers.push(() => app.close(order));
     parent.ready();
-    order = await Promise.race([parent.ended, stopSignal.received.then(() => 'stop' as const)]);
+    order = await Promise.race([parent.ended, stopSignal.received.then((): EndOrder => 'stop')]);
     log.info({ order }, 'stopping');
   } finally {
     await closeAll(closers).finally(stopSignal.release);

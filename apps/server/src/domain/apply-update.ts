@@ -49,7 +49,7 @@ const FIXED_FIELDS = [
  * Informational fields that any update may add, once. The core often learns them after the transfer was ordered. The
  * first value stays, and another one never holds up a status: the payout's end matters more than a reference.
  */
-const ADDED_FIELDS = [
+const INFORMATIONAL_FIELDS = [
   'sourceAccountNumber',
   'serviceCode',
   'externalId',
@@ -63,7 +63,7 @@ const ADDED_FIELDS = [
 export function applyUpdate(known: Transaction | null, update: StatusUpdate, context: UpdateContext): UpdateResult {
   if (known === null) return createTransaction(update, context);
   const result = applyToKnown(known, update, context);
-  const kept = ADDED_FIELDS.filter((field) => known[field] !== null && differs(known[field], update[field]));
+  const kept = INFORMATIONAL_FIELDS.filter((field) => known[field] !== null && differs(known[field], update[field]));
   if (kept.length === 0 || 'reason' in result) return result;
   const names = kept.map((field) => FEED_FIELD_NAMES[field]).join(', ');
   return { ...result, difference: `${names}: another value than in an earlier status update; the first value stays` };
@@ -92,7 +92,7 @@ function applyToKnown(known: Transaction, update: StatusUpdate, context: UpdateC
     outcome: 'advanced',
     transaction: {
       ...known,
-      ...addedFields(known, update),
+      ...informationalFields(known, update),
       ...finalFields(update, now),
       expectedBy: null,
       reversedAt: update.reversedAt ?? null,
@@ -142,7 +142,7 @@ function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs
     rail: update.rail ?? null,
     railReference: update.railReference ?? null,
     reversedAt: update.reversedAt ?? null,
-    ...addedFields(NOTHING_ADDED, update),
+    ...informationalFields(NO_INFORMATION, update),
     expectedBy: isFinal(update.status)
       ? null
       : new Date(Math.min(Date.parse(createdAt) + expectedMs(bankCode), LAST_MS)).toISOString(),
@@ -203,30 +203,35 @@ function applySameStatus(known: Transaction, update: StatusUpdate, context: Upda
   if (reversedAt !== null && known.reversedAt === null) {
     return {
       outcome: 'reversed',
-      transaction: { ...known, ...addedFields(known, update), reversedAt, version: nextVersion(known, context) },
+      transaction: {
+        ...known,
+        ...informationalFields(known, update),
+        reversedAt,
+        version: nextVersion(known, context),
+      },
       events: ['disbursement.reversed'],
     };
   }
   if (differs(known.reversedAt, reversedAt)) return conflict('reversed_at differs from an earlier status update');
   const addsRail = rail !== null && known.rail === null && !isFinal(known.status);
-  if (addsRail || ADDED_FIELDS.some((field) => known[field] === null && (update[field] ?? null) !== null)) {
+  if (addsRail || INFORMATIONAL_FIELDS.some((field) => known[field] === null && (update[field] ?? null) !== null)) {
     const railFields = addsRail ? { rail, railReference } : {};
-    return { outcome: 'unchanged', transaction: { ...known, ...railFields, ...addedFields(known, update) } };
+    return { outcome: 'unchanged', transaction: { ...known, ...railFields, ...informationalFields(known, update) } };
   }
   return { outcome: 'unchanged' };
 }
 
-type AddedFields = Pick<Transaction, (typeof ADDED_FIELDS)[number]>;
+type InformationalFields = Pick<Transaction, (typeof INFORMATIONAL_FIELDS)[number]>;
 
-const NOTHING_ADDED: AddedFields = {
+const NO_INFORMATION: InformationalFields = {
   sourceAccountNumber: null,
   serviceCode: null,
   externalId: null,
   bankReference: null,
 };
 
-/** What is known stays. */
-const addedFields = (known: AddedFields, update: StatusUpdate): AddedFields => ({
+/** Those that the update adds, beside those that are known, which stay. */
+const informationalFields = (known: InformationalFields, update: StatusUpdate): InformationalFields => ({
   sourceAccountNumber: known.sourceAccountNumber ?? update.sourceAccountNumber ?? null,
   serviceCode: known.serviceCode ?? update.serviceCode ?? null,
   externalId: known.externalId ?? update.externalId ?? null,

@@ -140,7 +140,7 @@ function createFeedBatches(
   let applying = Promise.resolve();
   const totals = { linesRead: 0, conflicts: 0, rejected: 0 };
 
-  function add(outcome: AppliedUpdate['outcome'], length: number): void {
+  function countOutcome(outcome: AppliedUpdate['outcome'], length: number): void {
     if (outcome === 'conflict') totals.conflicts += length;
     if (outcome === 'rejected') totals.rejected += length;
     onApplied(outcome, length);
@@ -162,7 +162,8 @@ function createFeedBatches(
     try {
       const results = await transactionUpdater.applyBatched(updates);
       for (const applied of results) count(report, applied);
-      for (const [outcome, { length }] of Map.groupBy(results, (applied) => applied.outcome)) add(outcome, length);
+      for (const [outcome, { length }] of Map.groupBy(results, (applied) => applied.outcome))
+        countOutcome(outcome, length);
       chunk?.end();
     } catch (error) {
       chunk?.end({}, 'not_stored');
@@ -183,7 +184,7 @@ function createFeedBatches(
         batchLength += raw.length;
       } catch (error) {
         list(report, report.rejected, { line, reason: parseErrorMessage(error) });
-        add('rejected', 1);
+        countOutcome('rejected', 1);
       }
     },
     isDue: (line) => isFull() || line % BATCH_LINES === 0,

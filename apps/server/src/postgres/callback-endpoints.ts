@@ -1,6 +1,5 @@
 import type { Database, Query } from './database.ts';
-import type { EndpointKey } from './delivery-jobs.ts';
-import { addDeliveryJobs } from './delivery-jobs.ts';
+import { addDeliveryJobs, type EndpointKey } from './delivery-jobs.ts';
 import { databaseOfClient } from './distributed/one-client.ts';
 
 /**

@@ -1,5 +1,4 @@
-import type { EventRange, ReplayedState } from './callback-replays.ts';
-import { replayRangeIn } from './callback-replays.ts';
+import { type EventRange, type ReplayedState, replayRangeIn } from './callback-replays.ts';
 import type { Database } from './database.ts';
 
 /** Replays of many callbacks: jobs of operators. */

@@ -55,7 +55,7 @@ export async function persist(query: Query, plan: UpdatePlan, { now, firstInquir
   return true;
 }
 
-/** Fields that an update may add to a transaction, or the clock. */
+/** Fields that an update, or the clock, may add to a stored transaction. `endTransactions` does not write them. */
 const ADDED_FIELDS = [
   'rail',
   'railReference',

@@ -80,7 +80,7 @@ export function createTransactionUpdater({
   const batcher = createUpdateBatcher((updates) => applyEach(updates));
 
   /** Locked and read again: since then it may have become final, or another process may have marked it. */
-  async function markOverdue(query: Query, keys: readonly TransactionKey[], now: Date): Promise<number> {
+  async function markEach(query: Query, keys: readonly TransactionKey[], now: Date): Promise<number> {
     const known = keys.length === 0 ? [] : await lockTransactions(query, keys);
     const plan = overduePlan(known, { now: now.toISOString(), versionFloor: versionFloor() });
     await persistPlan(query, plan, now);
@@ -95,13 +95,13 @@ export function createTransactionUpdater({
       const until = now.toISOString();
       if (!database.distributed) {
         return retryWhileContended(database, async (query) =>
-          markOverdue(query, await findNewlyOverdue(query, until, limit), now),
+          markEach(query, await findNewlyOverdue(query, until, limit), now),
         );
       }
       let marked = 0;
       const found = await findNewlyOverdueOverClients(database, until, limit);
       await byClient(database, found, async (own, keys) => {
-        marked += await retryWhileContended(own, (query) => markOverdue(query, keys, now));
+        marked += await retryWhileContended(own, (query) => markEach(query, keys, now));
       });
       return marked;
     },

@@ -9,8 +9,7 @@ import type { UnfinishedRequest } from './answer-unfinished.ts';
 import { checkStatusBatch } from './batch.ts';
 import { checkStatusByIdSchema, checkStatusByReferenceSchema } from './schema.ts';
 import { prefersStream, STREAM_TYPES } from './stream.ts';
-import type { RetryAfter } from './transaction-answer.ts';
-import { sendTransaction } from './transaction-answer.ts';
+import { type RetryAfter, sendTransaction } from './transaction-answer.ts';
 
 export interface CheckStatusDependencies {
   readonly authorize: Authorize;

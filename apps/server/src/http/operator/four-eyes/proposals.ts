@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { findProposal, listProposals, PROPOSAL_STATES } from '../../../postgres/operator-proposals.ts';
-import type { Authorize } from '../../authorize.ts';
-import { callerOf } from '../../authorize.ts';
+import { type Authorize, callerOf } from '../../authorize.ts';
 import { type Cursors, linkToNext } from '../../cursors.ts';
 import { sendOperatorSuccess } from '../../envelope.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../../pages.ts';
