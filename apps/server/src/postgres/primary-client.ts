@@ -74,7 +74,7 @@ function createPrimaryClient(urls: readonly string[], attributes: SessionAttribu
   return class PrimaryClient extends pg.Client {
     constructor(...args: ConstructorParameters<typeof pg.Client>) {
       super(...args);
-      // A connection that is lost between its establishment and the question would end the process without a listener.
+      // Without a listener, losing the connection before its first query would end the process.
       this.on('error', () => {});
     }
 

@@ -8,7 +8,7 @@ import type { Span } from '../observability/tracing/tracing.ts';
  * The words of this folder:
  *
  * - rail: a connection to a bank system, over one protocol. It leads to one bank or to many.
- * - account inquiry: does this account exist, and can it receive funds? (SNAP services 15 and 16, acmt.023)
+ * - account inquiry: does this account exist, and can it receive funds? (SNAP services 15, 16, 37; acmt.023, pacs.008)
  * - status inquiry: what is the status of this transfer? (SNAP service 36, pacs.028)
  * - verdict: the bank's certain answer about an account. Everything else is "no verdict", with a reason.
  * - rail code: the bank's own code, for the log and the operator only.

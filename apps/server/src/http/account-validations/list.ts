@@ -37,7 +37,7 @@ const schema = {
         { title: 'AccountValidationList', additionalProperties: false },
       ),
       MESSAGE,
-      'The newest first. Jobs are deleted some days after they have ended.',
+      'The newest first. Validations are deleted some days after they have ended.',
     ),
     ...errorResponses(['INVALID_REQUEST']),
   },
