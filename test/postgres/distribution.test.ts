@@ -18,6 +18,7 @@ import { distribute, isDistributed } from '../../apps/server/src/postgres/distri
 import {
   byClient,
   databaseOfClient,
+  deleteOverClients,
   eachClient,
   ofClient,
 } from '../../apps/server/src/postgres/distributed/one-client.ts';
@@ -129,6 +130,27 @@ suite('a service on a distributed database', () => {
     );
     assert.equal(transactions, 2, 'one of each client');
     await assert.rejects(updater.apply(calls.flat()), DatabaseUnavailable);
+  });
+
+  // Regression: the first client of a node that was away ended the batch, and the next ones kept their old records.
+  test('deletes old records of the clients whose node answers', async () => {
+    const examined: string[] = [];
+    const remove = async (own: Database, isAway: (clientId: string) => boolean): Promise<number> => {
+      const sql = `select c.client_id from tiba.clients c where true ${ofClient('c')}`;
+      const [client] = await own.query<{ client_id: string }>(sql);
+      const clientId = client?.client_id ?? '';
+      if (isAway(clientId)) throw new DatabaseUnavailable('the node is away', false);
+      examined.push(clientId);
+      return 1;
+    };
+    const { database } = service.app;
+    const deleted = await deleteOverClients(database, 100, (own) => remove(own, (clientId) => clientId === 'alpha'));
+    assert.ok(examined.includes('beta'), String(examined));
+    assert.equal(deleted, examined.length);
+    await assert.rejects(
+      deleteOverClients(database, 100, (own) => remove(own, () => true)),
+      DatabaseUnavailable,
+    );
   });
 
   test('numbers the events of each client, and delivers callbacks about them', async (context) => {

@@ -82,6 +82,28 @@ test('a batch that fails does not keep the old events of other clients', async (
   assert.ok((await left('others-')) < 20 * 3);
 });
 
+/** Regression: clients that came after one of a node that was away, among the same twenty, were not examined. */
+test('clients of a node that is away do not keep the old events of those on other nodes', async () => {
+  await addClientsWithEvents(sql, 'placed-', 6, 4);
+  const isAway = (statement: string): boolean => /client_id = 'placed-[135]'/.test(statement);
+  const { database } = service.app;
+  const distributed: Database = {
+    ...database,
+    distributed: true,
+    query: (statement, values, name) =>
+      isAway(statement)
+        ? Promise.reject(new DatabaseUnavailable('the node is away', false))
+        : database.query(statement, values, name),
+  };
+  const events = scanEvents(distributed, 2);
+  await assert.rejects(scanBatches(events), DatabaseUnavailable);
+  assert.equal(events.hasMore(), false);
+  const left = await sql(
+    "select client_id from tiba.events where starts_with(client_id, 'placed-') and sequence < 4 group by 1 order by 1",
+  );
+  assert.deepEqual(left, [{ client_id: 'placed-1' }, { client_id: 'placed-3' }, { client_id: 'placed-5' }]);
+});
+
 /** Regression: the old events of every client that waits for the archive were read, and the statement timed out. */
 test('clients that wait for the archive do not keep the old events of others, and theirs are not read', async () => {
   await addClientsWithEvents(sql, 'waits-', 40, 50);

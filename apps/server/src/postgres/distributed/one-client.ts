@@ -111,7 +111,8 @@ async function queryClientByClient<R extends Row>(
 
 /**
  * Deletes with `work` what is old of all clients, at most `limit` records, and returns how many. On a distributed
- * PostgreSQL client by client.
+ * PostgreSQL client by client: it rejects only when there is an error and nothing was deleted, so that a node that is
+ * away does not keep the records of clients on the others.
  */
 export async function deleteOverClients(
   database: Database,
@@ -119,9 +120,16 @@ export async function deleteOverClients(
   work: (database: Database, limit: number) => Promise<number>,
 ): Promise<number> {
   let deleted = 0;
+  const errors: unknown[] = [];
   for await (const own of eachClient(database)) {
-    if (deleted < limit) deleted += await work(own, limit - deleted);
+    if (deleted >= limit) break;
+    try {
+      deleted += await work(own, limit - deleted);
+    } catch (error) {
+      errors.push(error);
+    }
   }
+  if (deleted === 0 && errors.length > 0) throw errors[0];
   return deleted;
 }
 

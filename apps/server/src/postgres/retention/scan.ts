@@ -3,7 +3,10 @@ import { databaseOfClient, listClientIds } from '../distributed/one-client.ts';
 
 /** Deletes old records in batches. A pass goes over all clients, some in each batch. */
 export interface RetentionScan {
-  /** Examines the next records from before then. Resolves to how many it deleted. */
+  /**
+   * Examines the next records from before then. Resolves to how many it deleted. At the end of a pass on a distributed
+   * PostgreSQL, rejects with the first error that the pass went on after.
+   */
   deleteBatch(before: Date): Promise<number>;
   /** Whether the pass has not ended: a batch may have deleted none. The batch after its end begins another. */
   hasMore(): boolean;
@@ -58,6 +61,8 @@ export function createRetentionScan<Position>(
   let beganMs = nowMs();
   /** Those that this pass has not examined to their end. */
   let clients: string[] = [];
+  /** Of clients that this pass goes on without. */
+  const failures: unknown[] = [];
 
   async function beginPass(): Promise<void> {
     if (nowMs() - beganMs >= AGAIN_MS) {
@@ -69,18 +74,27 @@ export function createRetentionScan<Position>(
 
   return {
     async deleteBatch(before) {
-      if (clients.length === 0) await beginPass();
+      if (clients.length === 0) {
+        if (failures.length > 0) throw failures.splice(0)[0];
+        await beginPass();
+      }
       // When it fails, the pass goes on without these, and the next pass has them again: a node that is away must not
       // keep the records of clients on the others.
       const own = clients.splice(0, CLIENTS_PER_BATCH);
       const from = own.map((clientId) => ({ clientId, position: positions.get(clientId) ?? null }));
-      const batch = await scanClients(database, { before, limit, clients: from }, scan);
+      const { failed, ...batch } = await scanClients(database, { before, limit, clients: from }, scan);
       for (const { clientId, position } of batch.positions) if (position !== null) positions.set(clientId, position);
-      if (batch.isFull) clients.unshift(...own);
+      failures.push(...failed.values());
+      if (batch.isFull) clients.unshift(...own.filter((clientId) => !failed.has(clientId)));
       return batch.deleted;
     },
-    hasMore: () => clients.length > 0,
+    hasMore: () => clients.length > 0 || failures.length > 0,
   };
+}
+
+interface ScannedClients<Position> extends ScannedBatch<Position> {
+  /** The clients whose records could not be examined, and why. */
+  readonly failed: ReadonlyMap<string, unknown>;
 }
 
 /** All clients at once; on a distributed PostgreSQL client by client, until the batch is full. */
@@ -88,17 +102,23 @@ async function scanClients<Position>(
   database: Database,
   batch: Batch<Position>,
   scan: ScanClients<Position>,
-): Promise<ScannedBatch<Position>> {
-  if (!database.distributed) return scan(database, batch);
+): Promise<ScannedClients<Position>> {
+  const failed = new Map<string, unknown>();
+  if (!database.distributed) return { ...(await scan(database, batch)), failed };
   const positions: ClientPosition<Position>[] = [];
   let deleted = 0;
   for (const client of batch.clients) {
+    const { clientId } = client;
     const limit = batch.limit - deleted;
-    if (limit <= 0) return { deleted, isFull: true, positions };
-    const own = await scan(databaseOfClient(database, client.clientId), { ...batch, limit, clients: [client] });
-    deleted += own.deleted;
-    positions.push(...own.positions);
-    if (own.isFull) return { deleted, isFull: true, positions };
+    if (limit <= 0) return { deleted, isFull: true, positions, failed };
+    try {
+      const own = await scan(databaseOfClient(database, clientId), { ...batch, limit, clients: [client] });
+      deleted += own.deleted;
+      positions.push(...own.positions);
+      if (own.isFull) return { deleted, isFull: true, positions, failed };
+    } catch (error) {
+      failed.set(clientId, error);
+    }
   }
-  return { deleted, isFull: false, positions };
+  return { deleted, isFull: false, positions, failed };
 }
