@@ -77,6 +77,8 @@ suite('a transaction', () => {
       [{ status: 'FAILED', failure_reason: 'ACCOUNT_NOT_FOUND' }, '06', '4041811'],
       [{ status: 'FAILED', failure_reason: 'INSUFFICIENT_FUNDS' }, '06', '4031814'],
       [{ status: 'FAILED', failure_reason: 'OTHER' }, '06', undefined],
+      // 4091801 says as well that the first transfer succeeded: a client would take this one for paid.
+      [{ status: 'FAILED', failure_reason: 'DUPLICATE' }, '06', undefined],
       [{ status: 'SUCCESS', reversed_at: '2026-11-21T05:00:00Z' }, '04', undefined],
     ];
     for (const [index, [update, latest, previous]] of cases.entries()) {

@@ -48,7 +48,7 @@ export const CODES_BY_FAILURE_REASON: Readonly<Record<FailureReason, string | nu
   CUT_OFF: '403 06',
   CANCELLED: '404 04',
   REFUNDED: null,
-  DUPLICATE: '409 01',
+  DUPLICATE: null, // 409 01 means as well that the first transfer succeeded
   REJECTED_BY_BANK: null,
   OTHER: null,
 };
