@@ -161,6 +161,7 @@ suite('the body', () => {
   for (const [name, body, message] of [
     ['no object', '[]', /must be a JSON object/],
     ['no JSON', '{"ids":["a"]', /not valid JSON/],
+    ['no body', '', /the body is empty: send a JSON object/],
     ['without ids', '{}', /ids must be an array of 1 to 100/],
     ['ids that are null', '{"ids":null}', /ids must be an array of 1 to 100/],
     ['ids that are a string', '{"ids":"TB0000000001"}', /ids must be an array of 1 to 100/],

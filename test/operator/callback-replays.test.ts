@@ -262,6 +262,7 @@ test('what cannot be replayed is refused with what to do', async () => {
     [{ state: 'lost' }, /state must be one of/],
     [{ dry_run: 'yes' }, /dry_run must be true or false/],
     [{ client_id: undefined }, /client_id/],
+    [{ endpoint_id: 5 }, /endpoint_id must be a string, or null/],
     [{ endpoint: endpointId }, /does not have/],
   ] as const) {
     assertError(await order({ ...whole, ...body }, 'k'), 'INVALID_REQUEST', message);

@@ -155,11 +155,11 @@ function authenticationError(
 
 const THROTTLED_MESSAGE: BilingualText = {
   en:
-    'Too many failed authentications of this client from this address: send a valid access token, or wait for the ' +
-    'number of seconds in Retry-After',
+    'Too many requests from this address without a valid access token: send a valid one, or wait for the number of ' +
+    'seconds in Retry-After',
   id:
-    'Terlalu banyak autentikasi gagal dari klien dan alamat ini: kirim token akses yang valid, atau tunggu selama ' +
-    'jumlah detik di Retry-After',
+    'Terlalu banyak permintaan dari alamat ini tanpa token akses yang valid: kirim token yang valid, atau tunggu ' +
+    'selama jumlah detik di Retry-After',
 };
 
 const UNVERIFIABLE_MESSAGE: BilingualText = {

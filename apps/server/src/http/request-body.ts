@@ -22,6 +22,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** @throws ApiError INVALID_FORMAT */
 export function parseJsonBody(body: Buffer): unknown {
+  if (body.length === 0) throw new ApiError('INVALID_FORMAT', { message: NO_BODY });
   try {
     return parseExactJson(utf8.decode(body));
   } catch (cause) {
@@ -29,6 +30,10 @@ export function parseJsonBody(body: Buffer): unknown {
   }
 }
 
+const NO_BODY: BilingualText = {
+  en: 'Invalid format: the body is empty: send a JSON object',
+  id: 'Format tidak valid: body kosong: kirim objek JSON',
+};
 const NO_JSON: BilingualText = {
   en: 'Invalid format: the body is not valid JSON in UTF-8, or names a field twice',
   id: 'Format tidak valid: body bukan JSON UTF-8 yang benar, atau ada field yang ditulis dua kali',

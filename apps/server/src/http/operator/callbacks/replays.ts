@@ -128,8 +128,10 @@ interface ReplayOrder {
 function readOrder(body: JsonObject): ReplayOrder {
   const { client_id: client, endpoint_id: endpointId = null, state } = body;
   const clientId = textParameter(typeof client === 'string' ? client : '', 'client_id') ?? '';
-  if (endpointId !== null && !(typeof endpointId === 'string' && isEndpointId(endpointId)))
-    throw new ApiError('ENDPOINT_NOT_FOUND');
+  if (endpointId !== null && typeof endpointId !== 'string') {
+    throw invalidRequest(englishOnly('endpoint_id must be a string, or null for all endpoints of the client'));
+  }
+  if (endpointId !== null && !isEndpointId(endpointId)) throw new ApiError('ENDPOINT_NOT_FOUND');
   const events = rangeOf(body);
   const deliveryState = oneOf(state ?? undefined, REPLAYED_STATES, 'state');
   if (deliveryState === 'missing' && events.by === 'sequence') {
