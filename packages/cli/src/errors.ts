@@ -61,6 +61,7 @@ const GO_ON_AFTER =
 /** Where the client package speaks of its own options, which the command line does not have. */
 const MESSAGES: { readonly [Code in ErrorCode]?: string } = {
   CONNECTION_FAILED: 'there is no connection to the service',
+  TIMEOUT: 'the service has not answered in time',
 };
 
 const CHECK_ADDRESS = 'Check the address of the service with `tiba profiles`, and what is between here and there.';
@@ -77,6 +78,7 @@ const ADVICE: { readonly [Code in ErrorCode]?: (error: TibaError) => string } = 
   SERVICE_UNAVAILABLE: retryLater,
   EVENTS_GAP: () => GO_ON_AFTER,
   EVENTS_RESTORED: () => GO_ON_AFTER,
+  TIMEOUT: () => 'Run the command again, or `tiba doctor` to see how far the connection gets.',
   NOT_FOUND: () => CHECK_ADDRESS,
   UNEXPECTED_ANSWER: () => CHECK_ADDRESS,
 };
