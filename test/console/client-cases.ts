@@ -170,6 +170,12 @@ export const CLIENT_CASES: Readonly<Record<string, (console: Console) => Promise
     await page.getByRole('link', { name: 'Next page' }).click();
     await page.getByRole('link', { name: 'page-60' }).waitFor();
     assert.equal(await page.getByRole('link', { name: 'Next page' }).count(), 0);
+    await page.getByRole('textbox', { name: 'Part of the ID or name' }).fill(' PAGE 5');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByRole('link', { name: 'page-05' }).waitFor();
+    const fifties = Array.from({ length: 10 }, (_, n) => `page-5${n}`);
+    assert.deepEqual(await links.allTextContents(), ['page-05', ...fifties]);
+    await page.goto('/console/clients?q=page-60');
     await page.getByRole('link', { name: 'page-60' }).click();
     await page.getByText('Page 60').waitFor();
     assert.deepEqual(problems, []);

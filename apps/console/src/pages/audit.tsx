@@ -2,10 +2,11 @@ import { call, given } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
 import { Loaded, Page } from '../components/page.tsx';
 import { Pager, Table } from '../components/table.tsx';
+import { TextFilter } from '../components/text-filter.tsx';
 import { Time, TransactionLink } from '../components/values.tsx';
 import type { OperatorAction } from '../generated/api.ts';
 import { say, type Text } from '../preferences.ts';
-import { address, navigate, place } from '../router.ts';
+import { address, place } from '../router.ts';
 import { TEXTS } from '../texts.ts';
 
 const LEAD: Text = {
@@ -22,7 +23,6 @@ const WHAT: Text = { en: 'What', id: 'Apa' };
 const SUBJECT: Text = { en: 'Concerns', id: 'Tentang' };
 const CHANGE: Text = { en: 'Before → after', id: 'Sebelum → sesudah' };
 const SHOW: Text = { en: 'Show', id: 'Tampilkan' };
-const FILTER: Text = { en: 'Filter', id: 'Saring' };
 
 const FILTERS = ['actor', 'action', 'client_id', 'subject_id'] as const;
 const FILTER_TEXTS = { actor: WHO, action: WHAT, client_id: TEXTS.client, subject_id: SUBJECT } as const;
@@ -41,7 +41,7 @@ export function AuditPage() {
   const read = useResource(`audit ${query}`, (signal) => call('listOperatorActions', { query: parameters }, signal));
   return (
     <Page title={say(TEXTS.audit)} lead={say(LEAD)}>
-      <AuditFilter filter={filter} />
+      <TextFilter path={['audit']} titles={FILTER_TEXTS} values={filter} />
       <Loaded resource={read}>
         {({ actions, next_cursor: next }) => (
           <>
@@ -54,30 +54,6 @@ export function AuditPage() {
         )}
       </Loaded>
     </Page>
-  );
-}
-
-function textIn(form: FormData, name: string): string {
-  const value = form.get(name);
-  return typeof value === 'string' ? value.trim() : '';
-}
-
-function AuditFilter({ filter }: { readonly filter: Readonly<Record<(typeof FILTERS)[number], string | null>> }) {
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget as HTMLFormElement);
-    navigate(address(['audit'], Object.fromEntries(FILTERS.map((name) => [name, textIn(form, name)]))));
-  };
-  return (
-    <form class="filter-form" onSubmit={submit}>
-      {FILTERS.map((name) => (
-        <label key={name}>
-          {say(FILTER_TEXTS[name])}
-          <input name={name} defaultValue={filter[name] ?? ''} />
-        </label>
-      ))}
-      <button type="submit">{say(FILTER)}</button>
-    </form>
   );
 }
 

@@ -7,6 +7,7 @@ import { useEntered } from '../components/entered.ts';
 import { Loaded, Page } from '../components/page.tsx';
 import { showSecret } from '../components/secret.tsx';
 import { type Column, Pager, Table } from '../components/table.tsx';
+import { TextFilter } from '../components/text-filter.tsx';
 import { Chip } from '../components/values.tsx';
 import { integer } from '../format.ts';
 import type { ClientLimits, OperatorClient, Scope } from '../generated/api.ts';
@@ -19,6 +20,11 @@ const LEAD: Text = {
   id: 'Siapa yang boleh memanggil API, dan seberapa sering. Nilai bawaan adalah setelan instalasi.',
 };
 const NONE: Text = { en: 'There are no clients.', id: 'Belum ada klien.' };
+const NONE_FOUND: Text = {
+  en: 'No client has this text in its ID or its name.',
+  id: 'Tidak ada klien dengan teks ini dalam ID atau namanya.',
+};
+const FILTER_TEXTS = { q: { en: 'Part of the ID or name', id: 'Bagian dari ID atau nama' } } as const;
 const ENABLED: Text = { en: 'Enabled', id: 'Aktif' };
 const DISABLED: Text = { en: 'Disabled', id: 'Nonaktif' };
 const TRUSTED: Text = { en: 'Trusted', id: 'Tepercaya' };
@@ -48,9 +54,11 @@ export function ClientState({ client }: { readonly client: OperatorClient }) {
 const PAGE_SIZE = 50;
 
 export function ClientsPage() {
-  const cursor = place.value.query.get('cursor');
-  const read = useResource(`clients ${cursor}`, (signal) =>
-    call('listClients', { query: given({ cursor, limit: PAGE_SIZE }) }, signal),
+  const { query } = place.value;
+  const q = query.get('q');
+  const cursor = query.get('cursor');
+  const read = useResource(`clients ${query}`, (signal) =>
+    call('listClients', { query: given({ q, cursor, limit: PAGE_SIZE }) }, signal),
   );
   const columns: readonly Column<OperatorClient>[] = [
     {
@@ -73,6 +81,7 @@ export function ClientsPage() {
   return (
     <Page title={say(TEXTS.clients)} lead={say(LEAD)}>
       {may('changeClient') && <NewClient onCreated={read.reload} />}
+      <TextFilter path={['clients']} titles={FILTER_TEXTS} values={{ q }} />
       <Loaded resource={read}>
         {({ clients, next_cursor: next }) => (
           <>
@@ -81,11 +90,11 @@ export function ClientsPage() {
               columns={columns}
               rows={clients}
               keyOf={(each) => each.client_id}
-              empty={say(NONE)}
+              empty={say(q === null ? NONE : NONE_FOUND)}
             />
             <Pager
-              next={next === null ? null : address(['clients'], { cursor: next })}
-              first={cursor === null ? null : address(['clients'])}
+              next={next === null ? null : address(['clients'], { q, cursor: next })}
+              first={cursor === null ? null : address(['clients'], { q })}
             />
           </>
         )}

@@ -136,9 +136,9 @@ function OrderForm({
   readonly onChange: (changes: Partial<Fields>) => void;
   readonly onSubmit: () => void;
 }) {
-  const typed = fields.clientId === '' ? null : fields.clientId;
+  const { clientId: typed } = fields;
   const clients = useResource(`clients ${typed}`, (signal) =>
-    call('listClients', { query: given({ q: typed, limit: SUGGESTED_MAX }) }, signal),
+    call('listClients', { query: given({ q: typed === '' ? null : typed, limit: SUGGESTED_MAX }) }, signal),
   );
   const submit = (event: Event): void => {
     event.preventDefault();
