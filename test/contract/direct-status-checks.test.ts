@@ -122,7 +122,7 @@ suite('which requests are answered directly', () => {
     scopes: new Set(['status:read']),
   } as unknown as Caller;
   const createRoute = createDirectStatusCheck({
-    authenticator: { callerBefore: (authorization) => (authorization === 'Bearer known' ? caller : null) },
+    authenticator: { knownCaller: (authorization) => (authorization === 'Bearer known' ? caller : null) },
     limiter: { take: () => ({ admitted: true, remaining: 0, resetMs: 0 }) },
     lookUp: { find: (_clientId, value, _alsoId, callback) => callback(null, value === 'none' ? null : found) },
     retryAfter: () => '1',

@@ -39,7 +39,7 @@ export interface Authenticator {
    * The current caller of a token that was verified before, with the header as it was then; null for any other. Counts
    * nothing: `authenticate` says what is wrong.
    */
-  callerBefore(authorization: string | undefined): Caller | null;
+  knownCaller(authorization: string | undefined): Caller | null;
   /**
    * The current caller of a request that was authenticated before and has waited since; null when its token or its
    * client is no longer valid. That does not count as a failed authentication, because the client tried nothing.
@@ -68,7 +68,7 @@ export function createAuthenticator(dependencies: AuthenticatorDependencies): Au
         .waitUntilCurrent()
         .then((current) => (current ? authenticateHeader(state, authorization, from) : UNAVAILABLE));
     },
-    callerBefore(authorization = '') {
+    knownCaller(authorization = '') {
       const token = notifications.isCurrent() ? state.verified.get(authorization) : undefined;
       return token === undefined ? null : callerOf(clients, token);
     },

@@ -44,7 +44,7 @@ export function checkStatus(app: FastifyInstance, dependencies: CheckStatusDepen
     answer(request, reply, value, isTransactionId(value));
   }
 
-  function answer(request: FastifyRequest, reply: FastifyReply, value: string, matchTransactionId: boolean): void {
+  function answer(request: FastifyRequest, reply: FastifyReply, value: string, alsoTransactionId: boolean): void {
     const { clientId } = callerOf(request).client;
     const answerResult: LookUpCallback = (error, found) => {
       if (error !== null) reply.send(error);
@@ -59,7 +59,7 @@ export function checkStatus(app: FastifyInstance, dependencies: CheckStatusDepen
       }
     };
     const lookedUp = request.raw.begun?.lookedUp;
-    if (lookedUp === undefined) lookUp.find(clientId, value, matchTransactionId, answerResult);
+    if (lookedUp === undefined) lookUp.find(clientId, value, alsoTransactionId, answerResult);
     else answerResult(lookedUp.error, lookedUp.found);
   }
 }

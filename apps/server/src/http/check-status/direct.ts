@@ -12,7 +12,7 @@ import { malformedHead } from '../request-checks.ts';
 import { entityTag, type RetryAfter, renderedIn, transactionFound } from './transaction-answer.ts';
 
 export interface DirectStatusCheckDependencies {
-  readonly authenticator: Pick<Authenticator, 'callerBefore'>;
+  readonly authenticator: Pick<Authenticator, 'knownCaller'>;
   readonly limiter: Pick<Limiter, 'take'>;
   readonly lookUp: Pick<TransactionLookUp, 'find'>;
   readonly retryAfter: RetryAfter;
@@ -51,7 +51,7 @@ interface PlainStatusCheck {
   readonly route: string;
   readonly value: string;
   /** Whether it is looked for among the transaction IDs, before the reference IDs. */
-  readonly matchTransactionId: boolean;
+  readonly alsoTransactionId: boolean;
 }
 
 function plainStatusCheck(request: IncomingMessage): PlainStatusCheck | null {
@@ -60,8 +60,8 @@ function plainStatusCheck(request: IncomingMessage): PlainStatusCheck | null {
   const [, form, value = ''] = url;
   if (value === BATCH) return null;
   return form === '/'
-    ? { route: '/api/v1/check-status/:transaction_id', value, matchTransactionId: isTransactionId(value) }
-    : { route: '/api/v1/check-status', value, matchTransactionId: false };
+    ? { route: '/api/v1/check-status/:transaction_id', value, alsoTransactionId: isTransactionId(value) }
+    : { route: '/api/v1/check-status', value, alsoTransactionId: false };
 }
 
 /**
@@ -71,15 +71,15 @@ function plainStatusCheck(request: IncomingMessage): PlainStatusCheck | null {
 export const createDirectStatusCheck =
   ({ authenticator, limiter, lookUp, retryAfter }: DirectStatusCheckDependencies) =>
   (listener: DirectListener): DirectRoute => {
-    const rateLimitFor = createClientRateLimits('check-status');
+    const rateLimitOf = createClientRateLimits('check-status');
 
     return (request, response) => {
       const startedMs = performance.now();
       const plain = plainStatusCheck(request);
       if (plain === null) return false;
-      const caller = authenticator.callerBefore(request.headers.authorization);
+      const caller = authenticator.knownCaller(request.headers.authorization);
       if (caller === null || !caller.scopes.has('status:read')) return false;
-      const rateLimit = rateLimitFor(caller.client);
+      const rateLimit = rateLimitOf(caller.client);
       const requestId = listener.begin(request, response);
       const span = listener.sample(request);
       if (span !== undefined) {
@@ -92,7 +92,7 @@ export const createDirectStatusCheck =
           listener.passOn(request, response, { startedMs, decision });
           return;
         }
-        lookUp.find(caller.client.clientId, plain.value, plain.matchTransactionId, (error, found) => {
+        lookUp.find(caller.client.clientId, plain.value, plain.alsoTransactionId, (error, found) => {
           if (found === null || found.progress === 'inquirable' || listener.isStopping()) {
             listener.passOn(request, response, { startedMs, decision, lookedUp: { error, found } });
             return;
