@@ -20,6 +20,7 @@ import {
   databaseOfClient,
   deleteOverClients,
   eachClient,
+  earliestOverClients,
   ofClient,
 } from '../../apps/server/src/postgres/distributed/one-client.ts';
 import { listEventDeliveries } from '../../apps/server/src/postgres/transaction-timeline.ts';
@@ -132,15 +133,33 @@ suite('a service on a distributed database', () => {
     await assert.rejects(updater.apply(calls.flat()), DatabaseUnavailable);
   });
 
+  const findClient = async (own: Database, isAway: (clientId: string) => boolean): Promise<string> => {
+    const sql = `select c.client_id from tiba.clients c where true ${ofClient('c')}`;
+    const [client] = await own.query<{ client_id: string }>(sql);
+    const clientId = client?.client_id ?? '';
+    if (isAway(clientId)) throw new DatabaseUnavailable('the node is away', false);
+    return clientId;
+  };
+
+  // Regression: while a node was away, the oldest record of the clients on the others was unknown.
+  test('finds the oldest record of the clients whose node answers', async () => {
+    const { database } = service.app;
+    const dates = { alpha: new Date('2020-01-01'), beta: new Date('2021-01-01') } as Record<string, Date>;
+    const oldest = (isAway: (clientId: string) => boolean): Promise<Date | null> =>
+      earliestOverClients(database, async (own) => dates[await findClient(own, isAway)] ?? null);
+    assert.deepEqual(await oldest(() => false), dates['alpha']);
+    assert.deepEqual(await oldest((clientId) => clientId === 'alpha'), dates['beta']);
+    await assert.rejects(
+      oldest(() => true),
+      DatabaseUnavailable,
+    );
+  });
+
   // Regression: the first client of a node that was away ended the batch, and the next ones kept their old records.
   test('deletes old records of the clients whose node answers', async () => {
     const examined: string[] = [];
     const remove = async (own: Database, isAway: (clientId: string) => boolean): Promise<number> => {
-      const sql = `select c.client_id from tiba.clients c where true ${ofClient('c')}`;
-      const [client] = await own.query<{ client_id: string }>(sql);
-      const clientId = client?.client_id ?? '';
-      if (isAway(clientId)) throw new DatabaseUnavailable('the node is away', false);
-      examined.push(clientId);
+      examined.push(await findClient(own, isAway));
       return 1;
     };
     const { database } = service.app;

@@ -95,16 +95,9 @@ async function queryClientByClient<R extends Row>(
   values: readonly unknown[],
 ): Promise<R[]> {
   const rows: R[] = [];
-  const errors: unknown[] = [];
-  let answered = 0;
-  for await (const own of eachClient(database)) {
-    try {
-      rows.push(...(await own.query<R>(sql, values)));
-      answered += 1;
-    } catch (error) {
-      errors.push(error);
-    }
-  }
+  const { answered, errors } = await tryEachClient(database, async (own) => {
+    rows.push(...(await own.query<R>(sql, values)));
+  });
   if (answered === 0 && errors.length > 0) throw errors[0];
   return rows;
 }
@@ -120,30 +113,46 @@ export async function deleteOverClients(
   work: (database: Database, limit: number) => Promise<number>,
 ): Promise<number> {
   let deleted = 0;
-  const errors: unknown[] = [];
-  for await (const own of eachClient(database)) {
-    if (deleted >= limit) break;
-    try {
-      deleted += await work(own, limit - deleted);
-    } catch (error) {
-      errors.push(error);
-    }
-  }
+  const { errors } = await tryEachClient(database, async (own) => {
+    if (deleted < limit) deleted += await work(own, limit - deleted);
+  });
   if (deleted === 0 && errors.length > 0) throw errors[0];
   return deleted;
 }
 
-/** The earliest of the times that `find` returns: of all clients at once, or client by client as above. */
+/**
+ * The earliest of the times that `find` returns: of all clients at once, or client by client, without those of a node
+ * that is away.
+ */
 export async function earliestOverClients(
   database: Database,
   find: (database: Database) => Promise<Date | null>,
 ): Promise<Date | null> {
-  let earliest: Date | null = null;
-  for await (const own of eachClient(database)) {
+  const times: Date[] = [];
+  const { answered, errors } = await tryEachClient(database, async (own) => {
     const found = await find(own);
-    if (found !== null && (earliest === null || found < earliest)) earliest = found;
+    if (found !== null) times.push(found);
+  });
+  if (answered === 0 && errors.length > 0) throw errors[0];
+  return times.length === 0 ? null : new Date(Math.min(...times.map(Number)));
+}
+
+/** Does `work` for each client. What fails for one is done for the others. */
+async function tryEachClient(
+  database: Database,
+  work: (database: Database) => Promise<void>,
+): Promise<{ readonly answered: number; readonly errors: readonly unknown[] }> {
+  const errors: unknown[] = [];
+  let answered = 0;
+  for await (const own of eachClient(database)) {
+    try {
+      await work(own);
+      answered += 1;
+    } catch (error) {
+      errors.push(error);
+    }
   }
-  return earliest;
+  return { answered, errors };
 }
 
 /** The database itself; of a distributed one, the same for each client, or for the one that is given. */
