@@ -135,7 +135,8 @@ suite('which requests are answered directly', () => {
   let isStopping = false;
   let span: Span | undefined;
   const listener = {
-    begin: () => 'id',
+    noteResponse: () => {},
+    newRequestId: () => 'id',
     sample: () => span,
     record: () => void (answeredBy = 'the route'),
     isStopping: () => isStopping,

@@ -33,8 +33,10 @@ export interface DirectAnswer {
 
 /** What a direct route uses of its listener. */
 export interface DirectListener {
-  /** Notes that this response is the latest of its connection. Returns the ID of the request. */
-  begin(request: IncomingMessage, response: ServerResponse): string;
+  /** Notes that this response is the latest of its connection. */
+  noteResponse(request: IncomingMessage, response: ServerResponse): void;
+  /** For a request that is not passed on. */
+  newRequestId(): string;
   /** The span of a request that is sampled for a trace: Fastify's hooks complete it. */
   sample(request: IncomingMessage): Span | undefined;
   /** Counts and logs an answer. */

@@ -192,10 +192,8 @@ export function createServer(options: ListenerOptions): FastifyInstance {
   const tracing = createRequestTracing(app, options);
   addHooks(app, options, { tracing, onResponse });
   addDirect(app, options, {
-    begin(request, response) {
-      onResponse(request.socket, response);
-      return newRequestId();
-    },
+    noteResponse: (request, response) => onResponse(request.socket, response),
+    newRequestId,
     sample: (request) => tracing?.sample(request),
   });
   if (allowedOrigins.length > 0) answerPreflights(app);
@@ -219,7 +217,7 @@ function errorFormOf({ name, errorForm, answerHeaders }: ListenerOptions): Error
 function addDirect(
   app: FastifyInstance,
   options: ListenerOptions,
-  start: Pick<DirectListener, 'begin' | 'sample'>,
+  start: Pick<DirectListener, 'noteResponse' | 'newRequestId' | 'sample'>,
 ): void {
   const { directRoute, allowedOrigins = [], answerHeaders, load, isStopping } = options;
   if (directRoute === undefined) return;

@@ -80,7 +80,7 @@ export const createDirectStatusCheck =
       const caller = authenticator.knownCaller(request.headers.authorization);
       if (caller === null || !caller.scopes.has('status:read')) return false;
       const rateLimit = rateLimitOf(caller.client);
-      const requestId = listener.begin(request, response);
+      listener.noteResponse(request, response);
       const span = listener.sample(request);
       if (span !== undefined) {
         listener.passOn(request, response, { startedMs, span });
@@ -97,6 +97,7 @@ export const createDirectStatusCheck =
             listener.passOn(request, response, { startedMs, decision, lookedUp: { error, found } });
             return;
           }
+          const requestId = listener.newRequestId();
           listener.record({ requestId, route: plain.route, startedMs, caller });
           const headers = ['x-request-id', requestId, 'ratelimit-policy', rateLimit.policy, 'ratelimit'];
           headers.push(rateLimitHeader(rateLimit, decision));

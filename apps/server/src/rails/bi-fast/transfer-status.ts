@@ -28,8 +28,8 @@ export const paymentStatusRequest = (path: string, { reference }: SentStatusInqu
 const SUCCESSFUL: ReadonlySet<string> = new Set(['ACSC', 'ACCC']);
 
 /**
- * In process. ACTC, the positive status of an account enquiry, says of a payment only that its form is right. BLCK,
- * neither posted nor returned, needs a person to look into it.
+ * In process. ACTC, the positive status of an account enquiry, says of a payment only that its form is right. BLCK is
+ * neither posted nor returned: when it stays so, the transaction becomes overdue, and a person looks into it.
  */
 const IN_PROCESS: ReadonlySet<string> = new Set([
   'ACTC',
