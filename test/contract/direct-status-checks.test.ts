@@ -3,12 +3,15 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, suite, test } from 'node:test';
+import pg from 'pg';
 import { request } from 'undici';
 import type { Caller } from '../../apps/server/src/auth/authenticator.ts';
 import { createDirectStatusCheck } from '../../apps/server/src/http/check-status/direct.ts';
 import { addDirectRoute } from '../../apps/server/src/http/direct-routes.ts';
 import type { Span } from '../../apps/server/src/observability/tracing/tracing.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Answer, startTestService, statusUpdate, type TestClient, type TestService } from '../support/service.ts';
+import { assertError } from './assertions.ts';
 
 /**
  * A plain status check is answered without Fastify (docs/decisions/0063). No client may see a difference, so each
@@ -113,6 +116,50 @@ suite('a plain status check', () => {
       assert.deepEqual(headersOf(direct), headersOf(byFastify));
     }
   });
+});
+
+/** While they are not allowed, the service cannot reconnect. */
+async function allowConnections(allow: boolean): Promise<void> {
+  const { connectionString = '' } = service.database.connection;
+  const database = /\/(test_\w+)\?/.exec(connectionString)?.[1] ?? '';
+  const administrator = new pg.Client(connectionString.replace(database, 'tiba'));
+  await administrator.connect();
+  await administrator.query(`alter database ${database} allow_connections ${allow}`);
+  await administrator.end();
+}
+
+/**
+ * Regression: a request that was passed on after its look-up was authenticated a second time. Where the database had
+ * gone meanwhile, it was answered as one whose token cannot be verified: later, and without its rate limit headers.
+ */
+test('a request that was counted is not authenticated again after its look-up', async () => {
+  const { token } = await addOwnClient('direct-outage');
+  await service.get('/api/v1/check-status/TB0000000002', { token });
+  const locking = new pg.Client(service.database.connection);
+  await locking.connect();
+  try {
+    await locking.query('begin');
+    await locking.query('lock table tiba.transactions_final in access exclusive mode');
+    const answering = service.get('/api/v1/check-status/TB0000000009', { token });
+    await eventually('the look-up waits for the lock', async () => {
+      const { rowCount } = await locking.query('select from pg_locks where not granted');
+      return (rowCount ?? 0) > 0;
+    });
+    await allowConnections(false);
+    // All but this one and the look-up.
+    await locking.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid() and wait_event_type is distinct from 'Lock'`,
+    );
+    await eventually('no token can be verified', async () => (await service.get('/api/v1/banks')).status === 503);
+    await locking.query('rollback');
+    const answer = await answering;
+    assertError(answer, 'TRANSACTION_NOT_FOUND');
+    assert.ok(answer.headers.has('ratelimit'));
+  } finally {
+    await allowConnections(true);
+    await locking.end();
+  }
 });
 
 suite('which requests are answered directly', () => {

@@ -98,6 +98,26 @@ suite('a client that pipelines 1,000 requests is answered in order', () => {
   });
 });
 
+/**
+ * Regression: what followed the request behind which the parser was stopped, and was no request, closed the connection
+ * without an answer.
+ */
+for (const requests of [1, 2, 3, 4]) {
+  test(`malformed HTTP after ${requests} pipelined requests is answered, whenever it arrives`, async () => {
+    const connection = await openRawConnection(service.url);
+    try {
+      connection.send(Buffer.concat(Array.from({ length: requests }, (_, index) => statusOf(index))));
+      for (let index = 0; index < requests; index += 1) assertSuccess((await connection.read()) as Answer);
+      connection.send(Buffer.from('malformed\r\n\r\n'));
+      const answer = await connection.read();
+      assert.ok(answer !== null, 'the connection was closed without an answer');
+      assertError(answer, 'INVALID_FORMAT');
+    } finally {
+      connection.end();
+    }
+  });
+}
+
 test('CONNECT after pipelined requests: bytes for the tunnel are not parsed', async () => {
   const requests = Array.from({ length: 50 }, () => statusOf(1));
   const connection = await openRawConnection(service.url);

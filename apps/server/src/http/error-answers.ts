@@ -9,7 +9,7 @@ import { DatabaseUnavailable } from '../postgres/database.ts';
 import type { AnsweredRequest, ErrorAnswer, ErrorForm } from './envelope.ts';
 import { ApiError, type ErrorCode, unavailable } from './errors.ts';
 import { rawResponse } from './raw-response.ts';
-import { expectsContinue } from './request-checks.ts';
+import { expectsContinue, hasBody } from './request-checks.ts';
 
 const DATABASE_RETRY_AFTER_MS = 1_000;
 
@@ -131,7 +131,7 @@ export function answerMalformed(
   requestId: string,
   answering: ErrorAnswering,
 ): void {
-  const inBody = latest !== undefined && !latest.req.complete;
+  const inBody = latest !== undefined && hasBody(latest.req) && !latest.req.complete;
   // A request that loses its connection before its body has arrived is rejected, and logged, by itself (`cutOff`).
   const isCutOff = error.code === 'ECONNRESET' || (inBody && error.code === 'HPE_INVALID_EOF_STATE');
   if (isCutOff || !socket.writable || (inBody && latest.headersSent)) {

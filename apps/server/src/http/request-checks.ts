@@ -90,14 +90,19 @@ export const isDecodable = (url: string): boolean => {
 };
 
 /**
+ * RFC 9112, section 6.3. A request without a body may still be marked as incomplete: node:http marks it when the parser
+ * goes on after its head, unless the answer has been sent before that (connections/pipelining.ts stops the parser).
+ */
+export const hasBody = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
+  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+
+/**
  * The last check before the body is read. A request that names a content type and sends no body would be waited for,
  * because such a request has no stream that ends (`optimizeEmptyRequests`). Without a content type, Fastify looks for
  * no body.
  */
-export const ignoreMissingBody: onRequestHookHandler = ({ headers }, _reply, done) => {
-  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) {
-    delete headers['content-type'];
-  }
+export const ignoreMissingBody: onRequestHookHandler = ({ raw, headers }, _reply, done) => {
+  if (!hasBody(raw)) delete headers['content-type'];
   done();
 };
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { hasBody } from '../request-checks.ts';
 
 /**
  * Bounds what a connection may have unanswered. node:http parses every request in a chunk of up to 64 KiB at once, some
@@ -119,7 +120,7 @@ function stopParserWhenFull(connection: PipeliningConnection): void {
   if (parser === null) return;
   const dispatch = parser.onIncoming;
   parser.onIncoming = (request, keepAlive) => {
-    connection.hasBody = hasBody(request);
+    connection.hasBody = request.upgrade || hasBody(request);
     connection.isShared ||= connection.hasBody;
     const result = dispatch(request, keepAlive);
     return result === 0 && !request.upgrade && connection.queued >= QUEUED_MAX ? HPE_PAUSED : result;
@@ -238,7 +239,3 @@ const freeMemory = ({ buffer }: Buffer): void => void (buffer as ArrayBuffer).tr
 
 /** The TLS records that one read brings lie in one memory, as the chunks after them. */
 const isEncrypted = (socket: Socket): boolean => socket instanceof TLSSocket;
-
-/** RFC 9112, section 6.3. */
-const hasBody = ({ headers, upgrade }: Request): boolean =>
-  upgrade || headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
