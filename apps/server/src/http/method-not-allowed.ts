@@ -21,13 +21,17 @@ export function collectMethods(app: FastifyInstance): () => void {
     complete = true;
     for (const [url, methods] of served) {
       const allow = [...methods].sort().join(', ');
+      const message = {
+        en: `Method not allowed: use ${allow}`,
+        id: `Metode HTTP tidak diizinkan: gunakan ${allow}`,
+      };
       app.route({
         url,
         method: METHODS.filter((method) => !methods.has(method)),
         schema: { hide: true },
         // Before the body is read: no body makes the method right.
         onRequest: () => {
-          throw new ApiError('METHOD_NOT_ALLOWED', { headers: { allow } });
+          throw new ApiError('METHOD_NOT_ALLOWED', { message, headers: { allow } });
         },
         handler: () => {},
       });
