@@ -65,7 +65,8 @@ export function createAuthorize({ authenticator, limiter, metrics }: AuthorizeDe
       };
       // A request without the scope is not counted, but like every authenticated answer it has the rate limit headers.
       const countNow = allowed && deferCount === undefined;
-      const decision = request.raw.begun?.decision ?? (countNow ? limiter.take(key, limit) : limiter.peek(key, limit));
+      const decision =
+        request.raw.begun?.counted?.decision ?? (countNow ? limiter.take(key, limit) : limiter.peek(key, limit));
       if (decision instanceof Promise) decision.then(finish, done);
       else finish(decision);
     }
@@ -79,6 +80,12 @@ export function createAuthorize({ authenticator, limiter, metrics }: AuthorizeDe
         metrics.authenticationFailures.inc({ outcome: authentication.outcome });
         done(authenticationError(authentication, request.headers.authorization));
       };
+      // It is not authenticated again: a database that went away meanwhile is what the look-up's error says.
+      const counted = request.raw.begun?.counted;
+      if (counted !== undefined) {
+        checkScopeAndLimit(counted.caller, request, reply, done);
+        return;
+      }
       const authentication = authenticator.authenticate(request.headers.authorization, request);
       if (authentication instanceof Promise) authentication.then(proceed, done);
       else proceed(authentication);

@@ -17,8 +17,8 @@ export interface BegunRequest {
   readonly startedMs: number;
   /** Of a request that is sampled for a trace, which is all that was done for it. */
   readonly span?: Span;
-  /** The rate limiter has counted the request. */
-  readonly decision?: Decision;
+  /** Of a request that was authenticated, and about which the rate limiter has decided. */
+  readonly counted?: { readonly caller: Caller; readonly decision: Decision };
   readonly lookedUp?: LookUpResult;
 }
 

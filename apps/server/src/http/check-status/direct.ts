@@ -88,21 +88,22 @@ export const createDirectStatusCheck =
       }
 
       const proceed = (decision: Decision): void => {
+        const counted = { caller, decision };
         if (!decision.admitted) {
-          listener.passOn(request, response, { startedMs, decision });
+          listener.passOn(request, response, { startedMs, counted });
           return;
         }
         lookUp.find(caller.client.clientId, plain.value, plain.alsoTransactionId, (error, found) => {
           if (found === null || found.progress === 'inquirable' || listener.isStopping()) {
-            listener.passOn(request, response, { startedMs, decision, lookedUp: { error, found } });
+            listener.passOn(request, response, { startedMs, counted, lookedUp: { error, found } });
             return;
           }
           const requestId = listener.newRequestId();
-          listener.record({ requestId, route: plain.route, startedMs, caller });
           const headers = ['x-request-id', requestId, 'ratelimit-policy', rateLimit.policy, 'ratelimit'];
           headers.push(rateLimitHeader(rateLimit, decision));
           if (found.progress === 'in_process') headers.push('retry-after', retryAfter(found.rendered));
           send(response, languageOf(request), found, headers);
+          listener.record({ requestId, route: plain.route, startedMs, caller });
         });
       };
       const decision = limiter.take(rateLimit.key, rateLimit.limit);
