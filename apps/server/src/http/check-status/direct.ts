@@ -8,7 +8,7 @@ import { createClientRateLimits, rateLimitHeader } from '../authorize.ts';
 import type { DirectListener, DirectRoute } from '../direct-routes.ts';
 import { ENVELOPE_HEADERS } from '../envelope.ts';
 import { languageOf } from '../language.ts';
-import { malformedHead } from '../request-checks.ts';
+import { hasBody, malformedHead } from '../request-checks.ts';
 import { entityTag, type RetryAfter, renderedIn, transactionFound } from './transaction-answer.ts';
 
 export interface DirectStatusCheckDependencies {
@@ -26,24 +26,23 @@ const BATCH = 'batch';
 /** Names and values in turn. */
 const ENVELOPE = { en: Object.entries(ENVELOPE_HEADERS.en).flat(), id: Object.entries(ENVELOPE_HEADERS.id).flat() };
 
-/** Headers that ask for more than the status, and those of a body. */
-const FURTHER_HEADERS = [
-  'prefer',
-  'if-none-match',
-  'cache-control',
-  'expect',
-  'upgrade',
-  'content-length',
-  'transfer-encoding',
-] as const;
-
-function isPlain({ method, headers, httpVersion, rawHeaders }: IncomingMessage): boolean {
+/**
+ * Without a header that asks for more than the status, and without a body. Each header is named: V8 looks the names of
+ * a loop up anew in each request.
+ */
+function isPlain(request: IncomingMessage): boolean {
+  const { method, headers } = request;
   const { accept } = headers;
   return (
     method === 'GET' &&
     (accept === undefined || accept === 'application/json' || accept === '*/*') &&
-    FURTHER_HEADERS.every((name) => headers[name] === undefined) &&
-    malformedHead({ headers, httpVersion, rawHeaders }) === undefined
+    headers['prefer'] === undefined &&
+    headers['if-none-match'] === undefined &&
+    headers['cache-control'] === undefined &&
+    headers.expect === undefined &&
+    headers.upgrade === undefined &&
+    !hasBody(request) &&
+    malformedHead(request) === undefined
   );
 }
 
