@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { rsaKeys } from '../support/rsa-keys.ts';
 
@@ -19,19 +19,29 @@ export function portOf(server: ReturnType<typeof createServer>): number {
 const PORT_MIN = 20_000;
 const PORT_MAX = 32_000;
 
-/** The service logs only the public URL of clients, not the port that it listens on, so the test chooses the port. */
+/**
+ * The service logs only the public URL of clients, not the port that it listens on, so the test chooses the port. Until
+ * this process ends, no other test gets it.
+ */
 export async function findFreePort(): Promise<number> {
   const port = randomInt(PORT_MIN, PORT_MAX + 1);
-  const server = createServer().listen(port, '127.0.0.1');
+  // An abstract socket of Linux: all processes see its name, and it ends with the process.
+  const reservation = createServer().unref();
+  const server = createServer();
+  const isFree = (await listens(reservation, `\0tiba-test-port-${port}`)) && (await listens(server, port));
+  if (!isFree) reservation.close();
+  if (server.listening) await once(server.close(), 'close');
+  return isFree ? port : findFreePort();
+}
+
+async function listens(server: Server, address: string | number): Promise<boolean> {
   try {
-    await once(server, 'listening');
+    await once(typeof address === 'number' ? server.listen(address, '127.0.0.1') : server.listen(address), 'listening');
+    return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return findFreePort();
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false;
     throw error;
   }
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Writes a rails file with one bank, and its keys, into the directory; returns the required settings of production. */
