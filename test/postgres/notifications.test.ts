@@ -27,8 +27,12 @@ after(async () => {
 
 const notify = (channel = 'changes') => admin.query('select pg_notify($1, $2)', [channel, '']);
 
-async function start(t: TestContext, channels: Record<string, () => Promise<void>>): Promise<Notifications> {
-  const notifications = await listen({ connection: database.connection, channels, log });
+async function start(
+  t: TestContext,
+  channels: Record<string, () => Promise<void>>,
+  usedLog = log,
+): Promise<Notifications> {
+  const notifications = await listen({ connection: database.connection, channels, log: usedLog });
   t.after(() => notifications.close());
   return notifications;
 }
@@ -153,6 +157,21 @@ suite('notifications', () => {
     await notify();
     await until('notifications arrive again', () => read.changes === 5);
     assert.equal((await listeners()).length, 1);
+  });
+
+  // Regression: the log had the end of the connection only, so it did not say when requests were answered again.
+  test('the log says when the connection is lost, and when it is back', async (t) => {
+    const messages: string[] = [];
+    const collecting = pino({}, { write: (line) => void messages.push(String(JSON.parse(line).msg)) });
+    const notifications = await start(t, { changes: async () => {} }, collecting);
+    assert.deepEqual(messages, [], 'the first connection is not news');
+    await admin.query('select pg_terminate_backend($1, 1000)', await listeners());
+    await until('both are logged', () => messages.length === 2);
+    await until('it is current', () => notifications.isCurrent());
+    assert.deepEqual(messages, [
+      'postgresql LISTEN connection lost; requests are refused if it stays lost for a second; will reconnect',
+      'postgresql LISTEN connection restored',
+    ]);
   });
 
   // Regression: a connection that was being opened during `close` stayed open, and the process did not end.

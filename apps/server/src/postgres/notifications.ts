@@ -221,6 +221,9 @@ function onConnectionLost(listener: Listener, client: pg.Client): void {
 function scheduleReconnect(listener: Listener): void {
   if (listener.closing) return;
   listener.reconnectTimer = setTimeout(() => {
-    connect(listener).catch(() => scheduleReconnect(listener));
+    connect(listener).then(
+      () => listener.log.info('postgresql LISTEN connection restored'),
+      () => scheduleReconnect(listener),
+    );
   }, RECONNECT_MS).unref();
 }
