@@ -52,8 +52,9 @@ export async function useInitializedDirectory(t: TestContext, template: string):
 export async function start(
   { dataDirectory, cleanups }: TestDirectory,
   log: (line: string) => void = () => {},
+  warn = log,
 ): Promise<EmbeddedPostgres> {
-  const server = await startEmbeddedPostgres({ dataDirectory, log, durable: false });
+  const server = await startEmbeddedPostgres({ dataDirectory, log, warn, durable: false });
   cleanups.push(() => server.stop());
   return server;
 }

@@ -176,7 +176,7 @@ function ignoreProcess(command: Command, reusedPid: number | null): Command {
  * connection string stays the same.
  */
 function superviseServer(first: Server, starting: StartContext, lock: DataDirectoryLock): EmbeddedPostgres {
-  const { dataDirectory, socket, warn } = starting;
+  const { dataDirectory, socket, log, warn } = starting;
   const logPath = logPathOf(dataDirectory);
   const stopRequested = new AbortController();
   let server = first;
@@ -187,7 +187,7 @@ function superviseServer(first: Server, starting: StartContext, lock: DataDirect
     while (!stopRequested.signal.aborted) {
       try {
         const next = await startWithRetries(starting);
-        warn(`PostgreSQL was restarted (process ${next.pid})`);
+        log(`PostgreSQL was restarted (process ${next.pid})`);
         return next;
       } catch (error) {
         warn(`restarting PostgreSQL failed; will retry: ${String(error)}`);
