@@ -4,6 +4,7 @@ import type { Feed } from '../feed/feed.ts';
 import { createInTurn } from '../lib/in-turn.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import type { Database } from '../postgres/database.ts';
+import { asStartError } from '../postgres/prepare-database.ts';
 import type { Rail } from '../rails/rail.ts';
 import type { TransactionUpdater } from '../transactions/transaction-updater.ts';
 import type { EndOrder } from '../workers/messages.ts';
@@ -99,7 +100,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     };
   } catch (error) {
     await close();
-    throw error;
+    throw asStartError(error);
   }
 }
 

@@ -1,7 +1,7 @@
 import { StartError } from '../lib/start-error.ts';
 import { createLog, type Log } from '../observability/log.ts';
 import { openDatabase } from '../postgres/database.ts';
-import { prepareDatabase } from '../postgres/prepare-database.ts';
+import { asStartError, prepareDatabase } from '../postgres/prepare-database.ts';
 import type { PostgresConnection } from '../postgres/primary-client.ts';
 import { PARENT_PROCESS } from '../workers/metrics-collection.ts';
 import { type Supervisor, startSupervisor } from '../workers/supervisor.ts';
@@ -43,7 +43,7 @@ export async function serveAsParent(production: Production): Promise<void> {
     log.info({ processes: settings.processes }, 'all processes are ready');
     log.info({ signal: await Promise.race([stopSignal.received, supervisor.failed]) }, 'stopping all processes');
   } catch (error) {
-    if (!stopSignal.wasReceived()) throw error;
+    if (!stopSignal.wasReceived()) throw asStartError(error);
   } finally {
     process.off('SIGHUP', onHangUp);
     await closeAll(closers).finally(stopSignal.release);

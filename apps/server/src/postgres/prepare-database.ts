@@ -38,6 +38,17 @@ export async function prepareDatabase(
   requireSameEnvironment(await claimInstallation(database, environment), environment);
 }
 
+/**
+ * PostgreSQL became unavailable while the service started: that is no defect, so the reason is printed, and no stack.
+ * Other errors are returned as they are.
+ */
+export const asStartError = (error: unknown): unknown =>
+  error instanceof DatabaseUnavailable
+    ? new StartError(`PostgreSQL became unavailable during the start: ${reasonOf(error)}: start again`, {
+        cause: error,
+      })
+    : error;
+
 function requireSameEnvironment(found: InstallationEnvironment, environment: InstallationEnvironment): void {
   if (found === environment) return;
   const isRehearsal = found === 'staging' || environment === 'staging';
