@@ -106,7 +106,10 @@ test('a parent goes on while the system does not start processes', async (t) => 
   // The system refuses an argument of this length (E2BIG), as it refuses a process when it has no memory.
   cluster.setupPrimary({ args: ['a'.repeat(1_000_000)] });
   assert.equal(await supervisor.restart(), false);
-  assert.equal(logged('restart stopped: the system did not start a process; the others stay').length, 1);
+  assert.equal(
+    logged('restart stopped: the system did not start a process; the others stay; send SIGHUP to try again').length,
+    1,
+  );
   process.kill(startedPids()[0] as number, 'SIGKILL');
   await eventually(
     'it cannot be replaced',

@@ -216,13 +216,17 @@ async function restart(state: SupervisorState): Promise<boolean> {
   const { log } = options.logging;
   for (let process = 1; process <= options.count; process += 1) {
     if (stopping.signal.aborted) return false;
-    const next = tryStart(state, process, 'restart stopped: the system did not start a process; the others stay');
+    const next = tryStart(
+      state,
+      process,
+      'restart stopped: the system did not start a process; the others stay; send SIGHUP to try again',
+    );
     if (next === undefined) return false;
     if (!(await isReadyInTime(next))) {
       if (!stopping.signal.aborted)
         log.error(
           { worker: process, pid: next.pid },
-          'restart stopped: the new process did not start; the others stay',
+          'restart stopped: the new process did not start; the others stay; send SIGHUP to try again',
         );
       await next.end('stop', 0);
       return false;
