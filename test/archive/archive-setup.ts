@@ -4,6 +4,7 @@ import path from 'node:path';
 import { type ArchiveRun, archiveTransactions } from '../../apps/server/src/archive/archive-transactions.ts';
 import { verifyArchive } from '../../apps/server/src/archive/verify-archive.ts';
 import { openSql } from '../callbacks/endpoints-harness.ts';
+import { WITHOUT_RETENTION } from '../postgres/retention-harness.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { fail, HELD_LEASE } from './held-lease.ts';
 
@@ -25,9 +26,7 @@ export interface ArchiveSetup {
 
 export async function openArchive(): Promise<ArchiveSetup> {
   const directory = await mkdtemp(path.join(tmpdir(), 'tiba-archive-'));
-  // The service's own retention does not run into the tests.
-  const settings = { messageDays: 0, callbackDays: 0, eventDays: 0, transactionDays: 0 };
-  const service = await startTestService({ rails: [], settings });
+  const service = await startTestService({ rails: [], settings: WITHOUT_RETENTION });
   const sql = await openSql(service);
   const { database } = service.app;
   return {

@@ -14,6 +14,7 @@ import { listArchiveFiles } from '../../apps/server/src/postgres/archive-files.t
 import type { Database } from '../../apps/server/src/postgres/database.ts';
 import { readHistories, type TransactionHistory } from '../../apps/server/src/postgres/transaction-histories.ts';
 import { addOwnClient, chooseSeed, feedSuccesses, openSql, register } from '../callbacks/endpoints-harness.ts';
+import { WITHOUT_RETENTION } from '../postgres/retention-harness.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { erase, holderOf, restore } from './commands.ts';
 import { fail, HELD_LEASE } from './held-lease.ts';
@@ -46,8 +47,7 @@ let histories: TransactionHistory[];
 
 before(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'tiba-killed-'));
-  const settings = { messageDays: 0, callbackDays: 0, eventDays: 0, transactionDays: 0 };
-  service = await startTestService({ rails: [], settings });
+  service = await startTestService({ rails: [], settings: WITHOUT_RETENTION });
   sql = await openSql(service);
   ids = await makeRecords();
   histories = await read();

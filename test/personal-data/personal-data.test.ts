@@ -12,6 +12,7 @@ import { decompressMessages } from '../../apps/server/src/postgres/status-messag
 import { fail, HELD_LEASE } from '../archive/held-lease.ts';
 import { addOwnClient, call, feedSuccesses, openSql, register } from '../callbacks/endpoints-harness.ts';
 import { databaseUrlOf, manage } from '../manage/manage-process.ts';
+import { WITHOUT_RETENTION } from '../postgres/retention-harness.ts';
 import { eventually } from '../support/eventually.ts';
 import { startHttpReceiver } from '../support/http-receiver.ts';
 import { startTestService, statusUpdate, type TestClient, type TestService } from '../support/service.ts';
@@ -36,7 +37,7 @@ let environment: Record<string, string>;
 
 before(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'tiba-person-'));
-  const settings = { messageDays: 0, callbackDays: 0, eventDays: 0, transactionDays: 0, accountValidationDays: 3_650 };
+  const settings = { ...WITHOUT_RETENTION, accountValidationDays: 3_650 };
   service = await startTestService({ settings });
   sql = await openSql(service);
   client = await addOwnClient(service);
