@@ -185,14 +185,14 @@ export function createServer(options: ListenerOptions): FastifyInstance {
   addAnswerHeaders(app, options);
   const { allowedOrigins = [] } = options;
   if (allowedOrigins.length > 0) admitOrigins(app, new Set(allowedOrigins));
-  const onResponse = (socket: Socket, response: http.ServerResponse): void => {
+  const noteResponse: DirectListener['noteResponse'] = ({ socket }, response) => {
     latestResponses.set(socket, response);
     if (response.socket === null) pipelining.queue(socket, response);
   };
   const tracing = createRequestTracing(app, options);
-  addHooks(app, options, { tracing, onResponse });
+  addHooks(app, options, { tracing, noteResponse });
   addDirect(app, options, {
-    noteResponse: (request, response) => onResponse(request.socket, response),
+    noteResponse,
     newRequestId,
     sample: (request) => tracing?.sample(request),
   });
@@ -300,10 +300,10 @@ function fastifyOptions({ name, trustedProxies, slowPeers, rewritePath = (path) 
 
 interface RequestHooks {
   readonly tracing: RequestTracing | null;
-  readonly onResponse: (socket: Socket, response: http.ServerResponse) => void;
+  readonly noteResponse: DirectListener['noteResponse'];
 }
 
-function addHooks(app: FastifyInstance, options: ListenerOptions, { tracing, onResponse }: RequestHooks) {
+function addHooks(app: FastifyInstance, options: ListenerOptions, { tracing, noteResponse }: RequestHooks) {
   const { name, load, isStopping } = options;
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -311,7 +311,7 @@ function addHooks(app: FastifyInstance, options: ListenerOptions, { tracing, onR
     request.startedMs = begun?.startedMs ?? performance.now();
     if (tracing !== null) tracing.begin(request);
     reply.header('x-request-id', request.id);
-    if (begun === undefined) onResponse(request.raw.socket, reply.raw);
+    if (begun === undefined) noteResponse(request.raw, reply.raw);
     // Node stops reading the connection after such a request.
     if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
     // A client that was not told to send its body may still send it, or not: what follows the answer would be unclear.
