@@ -537,13 +537,11 @@ create table tiba.transactions (
 ) partition by LIST (status);
 
 create table tiba.transactions_final partition of tiba.transactions (
-  constraint transactions_final_pkey PRIMARY KEY (transaction_id, client_id),
-  constraint transactions_final_reference_id_key UNIQUE (reference_id, client_id)
+  constraint transactions_final_pkey PRIMARY KEY (transaction_id, client_id)
 ) FOR VALUES IN ('SUCCESS', 'FAILED');
 
 create table tiba.transactions_in_process partition of tiba.transactions (
-  constraint transactions_in_process_pkey PRIMARY KEY (transaction_id, client_id),
-  constraint transactions_in_process_reference_id_key UNIQUE (reference_id, client_id)
+  constraint transactions_in_process_pkey PRIMARY KEY (transaction_id, client_id)
 ) FOR VALUES IN ('PROCESS');
 
 CREATE INDEX account_checks_account ON tiba.account_checks USING btree (account_hash, client_id, checked_at, check_id);
@@ -610,7 +608,7 @@ CREATE INDEX status_inquiries_review_since ON tiba.status_inquiries USING btree 
 
 CREATE INDEX status_messages_received_at ON tiba.status_messages USING btree (received_at);
 
-CREATE INDEX transactions_account_number ON ONLY tiba.transactions USING btree (account_number, client_id, created_at);
+CREATE INDEX transactions_account_number ON ONLY tiba.transactions USING btree (account_number, client_id, created_at) WHERE (account_number IS NOT NULL);
 
 CREATE INDEX transactions_bank_reference ON ONLY tiba.transactions USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
@@ -622,7 +620,7 @@ CREATE INDEX transactions_expected_by ON tiba.transactions_in_process USING btre
 
 CREATE INDEX transactions_external_id ON ONLY tiba.transactions USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
 
-CREATE INDEX transactions_final_account_number_client_id_created_at_idx ON tiba.transactions_final USING btree (account_number, client_id, created_at);
+CREATE INDEX transactions_final_account_number_client_id_created_at_idx ON tiba.transactions_final USING btree (account_number, client_id, created_at) WHERE (account_number IS NOT NULL);
 
 CREATE INDEX transactions_final_amount ON tiba.transactions_final USING btree (tiba.quarter_hour(created_at), hash_numeric(amount));
 
@@ -636,7 +634,9 @@ CREATE INDEX transactions_final_external_id_client_id_created_at_idx ON tiba.tra
 
 CREATE INDEX transactions_final_rail_reference_idx ON tiba.transactions_final USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
 
-CREATE INDEX transactions_in_process_account_number_client_id_created_at_idx ON tiba.transactions_in_process USING btree (account_number, client_id, created_at);
+CREATE UNIQUE INDEX transactions_final_reference_id_key ON tiba.transactions_final USING btree (reference_id, client_id COLLATE "POSIX");
+
+CREATE INDEX transactions_in_process_account_number_client_id_created_at_idx ON tiba.transactions_in_process USING btree (account_number, client_id, created_at) WHERE (account_number IS NOT NULL);
 
 CREATE INDEX transactions_in_process_bank_reference_idx ON tiba.transactions_in_process USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
@@ -645,6 +645,8 @@ CREATE INDEX transactions_in_process_date_trunc_idx ON tiba.transactions_in_proc
 CREATE INDEX transactions_in_process_external_id_client_id_created_at_idx ON tiba.transactions_in_process USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
 
 CREATE INDEX transactions_in_process_rail_reference_idx ON tiba.transactions_in_process USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
+
+CREATE UNIQUE INDEX transactions_in_process_reference_id_key ON tiba.transactions_in_process USING btree (reference_id, client_id COLLATE "POSIX");
 
 CREATE INDEX transactions_overdue ON tiba.transactions_in_process USING btree (client_id, created_at, transaction_id) WHERE (overdue_since IS NOT NULL);
 

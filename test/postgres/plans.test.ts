@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
+import { register } from '../callbacks/endpoints-harness.ts';
 import { checkStatusBatch, outcomesOf } from '../contract/batch-requests.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { respondWith, startHttpReceiver } from '../support/http-receiver.ts';
 import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 
 let database: TestDatabase;
@@ -37,12 +40,14 @@ async function lookUp(times: number): Promise<void> {
   }
 }
 
-/** How many rows all statements together have read, by sequential scans and by indexes. */
-async function rowsRead(client: pg.Client): Promise<{ whole: number; indexed: number }> {
+const TABLES_OF_FEEDS = ['transactions_in_process', 'transactions_final', 'status_messages', 'other_status_updates'];
+
+/** How many rows of these tables all statements together have read, by sequential scans and by indexes. */
+async function rowsRead(client: pg.Client, tables = TABLES_OF_FEEDS): Promise<{ whole: number; indexed: number }> {
   const { rows } = await client.query<{ whole: number; indexed: number }>(
     `select sum(seq_tup_read)::integer as whole, sum(idx_tup_fetch)::integer as indexed
-       from pg_stat_user_tables where relname in
-              ('transactions_in_process', 'transactions_final', 'status_messages', 'other_status_updates')`,
+       from pg_stat_user_tables where schemaname = 'tiba' and relname = any ($1)`,
+    [tables],
   );
   return rows[0] ?? { whole: 0, indexed: 0 };
 }
@@ -133,5 +138,96 @@ test('a table that was analyzed while it was small is read by its keys when it h
     assert.ok(indexed < 60_000, `${indexed} rows were read by an index`);
   } finally {
     await client.end();
+  }
+});
+
+const idOf = (number: number): string => `TV${String(number).padStart(10, '0')}`;
+
+/** Vacuums a table that is empty and has had rows, and keeps autovacuum from doing so again. */
+async function vacuumEmpty(client: pg.Client, table: string): Promise<void> {
+  await client.query(`alter table tiba.${table} set (autovacuum_enabled = off)`);
+  await client.query(`vacuum tiba.${table}`);
+  const { rows } = await client.query<{ reltuples: number; relpages: number }>(
+    "select reltuples, relpages from pg_class where relnamespace = 'tiba'::regnamespace and relname = $1",
+    [table],
+  );
+  assert.ok(rows[0]?.reltuples === 0 && rows[0].relpages > 0, JSON.stringify(rows));
+}
+
+// Regression: after a vacuum while no transaction was in PROCESS, the planner took the table for one without rows, and
+// the index of references for as good as the key. Each line of the next feed read all of the client's transactions,
+// until a deadline passed and the feed got 503.
+for (const [title, referenceOf] of [
+  ['short', (id: string) => id],
+  ['long', (id: string) => id.padStart(70, 'long reference ')],
+] as const) {
+  test(`transactions are read by their keys after a vacuum of none, with ${title} references`, async () => {
+    const fresh = await startTestService({ rails: [] });
+    const client = new pg.Client(fresh.database.connection);
+    const feedAll = async (from: number, count: number, status: string): Promise<void> => {
+      for (let start = from; start < from + count; start += 500) {
+        const updates = Array.from({ length: 500 }, (_, index) => {
+          const id = idOf(start + index);
+          return statusUpdate({ transaction_id: id, reference_id: referenceOf(id), status });
+        });
+        const answer = await fresh.feed(updates);
+        assert.equal(answer.status, 200, answer.text);
+      }
+    };
+    try {
+      await client.connect();
+      await feedAll(0, 1_000, 'PROCESS');
+      await feedAll(0, 1_000, 'SUCCESS');
+      await vacuumEmpty(client, 'transactions_in_process');
+      const before = await rowsRead(client);
+      await feedAll(1_000, 3_000, 'PROCESS');
+      for (let number = 1_000; number < 1_050; number += 1) {
+        const reference = encodeURIComponent(referenceOf(idOf(number)));
+        assert.equal((await fresh.get(`/api/v1/check-status/${idOf(number)}`)).status, 200);
+        assert.equal((await fresh.get(`/api/v1/check-status?reference_id=${reference}`)).status, 200);
+      }
+      await feedAll(1_000, 3_000, 'SUCCESS');
+      await fresh.app.close();
+      const indexed = (await rowsRead(client)).indexed - before.indexed;
+      assert.ok(indexed < 60_000, `${indexed} rows were read by an index`);
+    } finally {
+      await client.end();
+      await fresh.close();
+    }
+  });
+}
+
+// Regression: so did the results of failed deliveries, by the index of what is due: each batch of results read all
+// deliveries of the endpoint that waited.
+test('results of deliveries are stored by their keys after a vacuum of none', async (t) => {
+  const receiver = await startHttpReceiver({ context: t });
+  const fresh = await startTestService({ rails: [] });
+  const client = new pg.Client(fresh.database.connection);
+  const feedFinal = async (from: number, count: number): Promise<void> => {
+    const ids = Array.from({ length: count }, (_, index) => idOf(from + index));
+    const updates = ids.map((id) => statusUpdate({ transaction_id: id, reference_id: id, status: 'SUCCESS' }));
+    assert.equal((await fresh.feed(updates)).status, 200);
+  };
+  const untilNone = async (condition: string): Promise<void> =>
+    eventually(`no delivery is left ${condition}`, async () => {
+      const { rowCount } = await client.query(`select from tiba.callback_outbox ${condition} limit 1`);
+      return rowCount === 0;
+    });
+  try {
+    await client.connect();
+    await register(fresh, { url: `${receiver.url}/callbacks` });
+    await feedFinal(0, 1_000);
+    await untilNone('');
+    await vacuumEmpty(client, 'callback_outbox');
+    const before = await rowsRead(client, ['callback_outbox']);
+    receiver.respond = respondWith(500);
+    for (let from = 1_000; from < 4_000; from += 500) await feedFinal(from, 500);
+    await untilNone('where attempts = 0 or claimed_until is not null');
+    await fresh.app.close();
+    const indexed = (await rowsRead(client, ['callback_outbox'])).indexed - before.indexed;
+    assert.ok(indexed < 150_000, `${indexed} rows were read by an index`);
+  } finally {
+    await client.end();
+    await fresh.close();
   }
 });

@@ -170,7 +170,8 @@ const UPDATE_FAILED = `
     from input i
    where ${SAME_DELIVERY} and i.state <> 'delivered'
      -- Only for an attempt of the current run: one that started before a replay does not count for it.
-     and d.state = 'pending' and d.attempts = i.attempt and i.attempt > d.attempts_before`;
+     -- It is pending then. With \`state\`, PostgreSQL could read the index of all that is due instead of the key.
+     and d.ended_at is null and d.attempts = i.attempt and i.attempt > d.attempts_before`;
 
 /** `from`: how many parameters come before those of the endpoints. */
 const evaluated = (from: number): string => `

@@ -43,7 +43,7 @@ const SELECTED = `transaction_id as "transactionId", reference_id as "referenceI
 
 // One index probe for each key. An X-EXTERNAL-ID is unique in a day only: the newest transaction with it counts.
 const SQL = `
-select ${SELECTED} from tiba.transactions t where client_id = $1 and reference_id = $2
+select ${SELECTED} from tiba.transactions t where client_id = $1 collate "POSIX" and reference_id = $2
 union all
 select ${SELECTED} from tiba.transactions t where client_id = $1 and transaction_id = $3
 union all

@@ -252,8 +252,8 @@ select string_agg(coalesce(
            (${IN_PROCESS}
              where t.client_id = ${clientId} collate "C" and t.transaction_id = input.value collate "C"))
          end,
-         (${FINAL} where t.client_id = ${clientId} collate "C" and t.reference_id = input.value collate "C"),
-         (${IN_PROCESS} where t.client_id = ${clientId} collate "C" and t.reference_id = input.value collate "C"),
+         (${FINAL} where t.client_id = ${clientId} collate "POSIX" and t.reference_id = input.value collate "C"),
+         (${IN_PROCESS} where t.client_id = ${clientId} collate "POSIX" and t.reference_id = input.value collate "C"),
          ''), E'\\x01' order by ordinal) as results`;
 
 const LOOK_UP_SQL = `${resultsOf('input.client_id')}

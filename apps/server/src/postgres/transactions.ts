@@ -96,7 +96,8 @@ export async function findTransactionsByReference(
        from unnest($1::text[], $2::text[]) as k (client_id, reference_id)
       cross join lateral (
         select t.client_id, t.transaction_id, t.reference_id from tiba.transactions t
-         where t.client_id = k.client_id collate "C" and t.reference_id = k.reference_id collate "C" ${ofClient('t')}
+         where t.client_id = k.client_id collate "POSIX" and t.reference_id = k.reference_id collate "C"
+               ${ofClient('t')}
          limit 1) as own`,
     [references.map((each) => each.clientId), references.map((each) => each.referenceId)],
     'find-transactions-by-reference',
@@ -235,7 +236,7 @@ async function existFinal(query: Query, toStore: readonly TransactionToStore[]):
           where t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C"
                 ${ofClient('t')} limit 1),
         (select true from tiba.transactions_final t
-          where t.client_id = k.client_id collate "C" and t.reference_id = k.reference_id collate "C"
+          where t.client_id = k.client_id collate "POSIX" and t.reference_id = k.reference_id collate "C"
                 ${ofClient('t')} limit 1))
       limit 1`,
     [

@@ -267,7 +267,9 @@ create index transactions_final_created_at
   on tiba.transactions_final (client_id, left(status, 1), created_at, transaction_id) where status <> 'PROCESS';
 -- account_number comes first, so that the operator's search over all clients finds the entries of an account side by
 -- side. A list of one client gives both. Few transactions of a client with one account have the same created_at.
-create index transactions_account_number on tiba.transactions (account_number, client_id, created_at);
+-- The condition, which all rows fulfil, keeps the index from look-ups by other keys: see below.
+create index transactions_account_number on tiba.transactions (account_number, client_id, created_at)
+  where account_number is not null;
 -- The operator searches over all clients (postgres/transaction-search.ts): the newest first. Whole seconds, because
 -- PostgreSQL stores the entries of equal keys together, in a third of the bytes.
 create index transactions_created_second on tiba.transactions (date_trunc('second', created_at at time zone 'utc'));
@@ -286,17 +288,24 @@ create index transactions_overdue_created_at on tiba.transactions_in_process (cr
   where overdue_since is not null;
 create index transactions_overdue on tiba.transactions_in_process (client_id, created_at, transaction_id)
   where overdue_since is not null;
--- The keys come after the other indexes. Some statements keep the plan that was made while the table was empty. An
--- index that begins with client_id, and whose condition they have, looks as good as the primary key then, and
--- PostgreSQL takes the newest one: with another one, they would read all transactions of a client. For the same reason
--- client_id comes last in the keys; and the operator's search, which does not know the client, can use them.
+-- Look-ups by key. Some statements keep a plan that was made while the table was empty, or after a vacuum of the empty
+-- table. All indexes look equally good then. With an index that has client_id and not the key, each look-up would read
+-- all transactions of a client. So no such index may fit:
+-- - PostgreSQL reads an index only for conditions with its collation. Look-ups by reference compare client_id with
+--   collation "POSIX", which is the same as "C" but for its name, and so do the indexes of references. All others
+--   have "C".
+-- - Indexes with another condition than the statement do not fit either.
+-- The keys come after the other indexes: of those that fit and look equally good, PostgreSQL takes the newest one.
+-- client_id comes last in them: the operator's search, which does not know the client, can use them.
 -- No transaction is in both tables: postgres/transactions.ts says why.
 alter table tiba.transactions_in_process
-  add constraint transactions_in_process_pkey primary key (transaction_id, client_id),
-  add constraint transactions_in_process_reference_id_key unique (reference_id, client_id);
+  add constraint transactions_in_process_pkey primary key (transaction_id, client_id);
+create unique index transactions_in_process_reference_id_key
+  on tiba.transactions_in_process (reference_id, client_id collate "POSIX");
 alter table tiba.transactions_final
-  add constraint transactions_final_pkey primary key (transaction_id, client_id),
-  add constraint transactions_final_reference_id_key unique (reference_id, client_id);
+  add constraint transactions_final_pkey primary key (transaction_id, client_id);
+create unique index transactions_final_reference_id_key
+  on tiba.transactions_final (reference_id, client_id collate "POSIX");
 
 -- The messages of status updates as they were received: in each row those of one client and one source that were stored
 -- together (docs/decisions/0044-each-fact-once.md).
