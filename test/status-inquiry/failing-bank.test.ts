@@ -4,14 +4,14 @@ import type { StatusInquiryRail } from '../../apps/server/src/status-inquiry/in-
 import { answer, answerStatus, type BankAnswer } from '../rails/scripted-bank.ts';
 import { HOUR_MS, idsOf, later, MINUTE_MS, SECOND_MS, START, startBenchWithBank, transactionsIn } from './harness.ts';
 
-suite('a failing bank', async () => {
-  const FAILURES: Readonly<Record<string, BankAnswer>> = {
-    'answers 503': (_request, response) => answer(response, 503, '<html>Service Unavailable</html>'),
-    'answers with an unknown status': answerStatus('99'),
-  };
-  let script: BankAnswer = answerStatus('03');
-  const { keys, bank, bench } = await startBenchWithBank((request, response) => script(request, response));
+const FAILURES: Readonly<Record<string, BankAnswer>> = {
+  'answers 503': (_request, response) => answer(response, 503, '<html>Service Unavailable</html>'),
+  'answers with an unknown status': answerStatus('99'),
+};
+let script: BankAnswer = answerStatus('03');
+const { keys, bank, bench } = await startBenchWithBank((request, response) => script(request, response));
 
+suite('a failing bank', () => {
   for (const [index, [name, failure]] of Object.entries(FAILURES).entries()) {
     test(`that ${name} gets less than a tenth of the inquiries, and all of them once it has recovered`, async () => {
       const rail = `bank-${index}`;

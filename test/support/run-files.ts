@@ -20,24 +20,31 @@ export interface FileCost {
 }
 
 /**
- * Runs test files one after the other in this process, each as a suite that has the file's name. All are loaded first,
- * so a file starts nothing while it is loaded, but in its hooks; unless it is alone. A file that leaves something open
- * fails: it would keep the process from ending, and the next file would not run as if it were alone.
+ * Runs test files one after the other in this process, each as a suite that has the file's name. All are loaded first:
+ * what a file starts while it is loaded, and not in its hooks, is there while the files before it run. A file that
+ * leaves something open fails: it would keep the process from ending, and the next file would not run as if it were
+ * alone.
  */
 export function runTestFiles(files: readonly string[]): void {
   openStandardStreams();
   const costs: FileCost[] = [];
   let countedMs = 0;
   let deadline: NodeJS.Timeout | undefined;
+  // All begin to load before the first one runs.
+  const loading: Promise<unknown>[] = [];
   for (const file of files) {
     suite(file, { timeout: FILE_MS_MAX }, async () => {
       let open: readonly string[] = [];
-      before(() => {
+      before(async () => {
         clearTimeout(deadline);
         deadline = exitLater(file);
+        // What another file starts while it is loaded is not left open by this one.
+        await Promise.allSettled(loading);
         open = process.getActiveResourcesInfo();
       });
-      await import(pathToFileURL(path.resolve(file)).href);
+      const loaded = import(pathToFileURL(path.resolve(file)).href);
+      loading.push(loaded);
+      await loaded;
       // After the hooks of the file itself, which are older.
       after(async () => {
         // The end of the process shows the same for a file that is alone in it.
