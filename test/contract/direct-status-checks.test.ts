@@ -7,10 +7,12 @@ import pg from 'pg';
 import { request } from 'undici';
 import type { Caller } from '../../apps/server/src/auth/authenticator.ts';
 import { createDirectStatusCheck } from '../../apps/server/src/http/check-status/direct.ts';
-import { addDirectRoute } from '../../apps/server/src/http/direct-routes.ts';
+import { addDirectRoute, type BegunRequest } from '../../apps/server/src/http/direct-routes.ts';
 import type { Span } from '../../apps/server/src/observability/tracing/tracing.ts';
+import type { Decision } from '../../apps/server/src/rate-limit/limiter.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, startTestService, statusUpdate, type TestClient, type TestService } from '../support/service.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import { assertError } from './assertions.ts';
 
 /**
@@ -168,15 +170,25 @@ suite('which requests are answered directly', () => {
     client: { clientId: 'alpha', limits: { 'check-status': 1 } },
     scopes: new Set(['status:read']),
   } as unknown as Caller;
+  const admitted: Decision = { admitted: true, remaining: 0, resetMs: 0 };
+  /** The decision of a limiter in this process, or of one that several processes share. */
+  let decision: Decision | Promise<Decision> = admitted;
   const createRoute = createDirectStatusCheck({
     authenticator: { knownCaller: (authorization) => (authorization === 'Bearer known' ? caller : null) },
-    limiter: { take: () => ({ admitted: true, remaining: 0, resetMs: 0 }) },
-    lookUp: { find: (_clientId, value, _alsoId, callback) => callback(null, value === 'none' ? null : found) },
+    limiter: { take: () => decision },
+    lookUp: {
+      find(_clientId, value, _alsoId, callback) {
+        if (value === 'faulty') throw new Error('the look-up has a defect');
+        callback(null, value === 'none' ? null : found);
+      },
+    },
     retryAfter: () => '1',
   });
   let answeredBy: string;
-  const server = createServer((_request, response) => {
+  let passedOn: BegunRequest | undefined;
+  const server = createServer((request, response) => {
     answeredBy = 'Fastify';
+    passedOn = request.begun;
     response.end();
   });
   let isStopping = false;
@@ -196,7 +208,8 @@ suite('which requests are answered directly', () => {
 
   async function send(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<string> {
     const { port } = server.address() as AddressInfo;
-    const options = { method, headers: { authorization: 'Bearer known', ...headers } };
+    const headersTimeout = timeLimitMs(10_000);
+    const options = { method, headers: { authorization: 'Bearer known', ...headers }, headersTimeout };
     const response = await request(`http://127.0.0.1:${port}${path}`, options);
     await response.body.dump();
     return answeredBy;
@@ -236,6 +249,19 @@ suite('which requests are answered directly', () => {
     t.after(() => (span = undefined));
     assert.equal(await send('/api/v1/check-status/TB0000000001'), 'Fastify');
   });
+
+  // Regression: the exception ended the process, and with a decision of Valkey as an unhandled rejection.
+  for (const [where, given] of [
+    ['in this process', () => admitted],
+    ['by Valkey', async () => admitted],
+  ] as const) {
+    test(`one that fails unexpectedly, counted ${where}, is not`, async (t) => {
+      decision = given();
+      t.after(() => (decision = admitted));
+      assert.equal(await send('/api/v1/check-status/faulty'), 'Fastify');
+      assert.match(String(passedOn?.lookedUp?.error), /the look-up has a defect/);
+    });
+  }
 
   test('nothing is while the service stops', async (t) => {
     isStopping = true;

@@ -105,9 +105,16 @@ export const createDirectStatusCheck =
           listener.record({ requestId, route: plain.route, startedMs, caller });
         });
       };
-      const decision = limiter.take(rateLimit.key, rateLimit.limit);
-      if (decision instanceof Promise) decision.then(proceed, () => listener.passOn(request, response, { startedMs }));
-      else proceed(decision);
+      // An exception would end the process. In Fastify's route it is answered with 500, like the error of a look-up.
+      const fail = (error: unknown): void =>
+        listener.passOn(request, response, { startedMs, lookedUp: { error, found: null } });
+      try {
+        const decision = limiter.take(rateLimit.key, rateLimit.limit);
+        if (decision instanceof Promise) decision.then(proceed).catch(fail);
+        else proceed(decision);
+      } catch (error) {
+        fail(error);
+      }
       return true;
     };
   };
