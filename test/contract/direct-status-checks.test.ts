@@ -4,10 +4,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
+import pino from 'pino';
 import { request } from 'undici';
 import type { Caller } from '../../apps/server/src/auth/authenticator.ts';
 import { createDirectStatusCheck } from '../../apps/server/src/http/check-status/direct.ts';
 import { addDirectRoute, type BegunRequest } from '../../apps/server/src/http/direct-routes.ts';
+import { createServer as createListener } from '../../apps/server/src/http/server.ts';
+import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import type { Span } from '../../apps/server/src/observability/tracing/tracing.ts';
 import type { Decision } from '../../apps/server/src/rate-limit/limiter.ts';
 import { eventually } from '../support/eventually.ts';
@@ -268,4 +271,32 @@ suite('which requests are answered directly', () => {
     t.after(() => (isStopping = false));
     assert.equal(await send('/api/v1/check-status/TB0000000001'), 'Fastify');
   });
+});
+
+/** Regression: it was answered with 503, after it had been counted and looked up. */
+test('a request that was begun before an overload is answered', async (t) => {
+  let isOverloaded = false;
+  const app = createListener({
+    name: 'public',
+    log: pino({ level: 'silent' }),
+    accessLog: () => {},
+    metrics: createMetrics(),
+    trustedProxies: [],
+    connections: { total: 10, perAddress: 10 },
+    tls: null,
+    load: { isOverloaded: () => isOverloaded },
+    isStopping: () => false,
+    directRoute:
+      ({ passOn }) =>
+      (begunRequest, response) => {
+        isOverloaded = true;
+        passOn(begunRequest, response, { startedMs: 0 });
+        return true;
+      },
+  });
+  t.after(() => app.close());
+  app.get('/', (_request, reply) => reply.send('answered'));
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const statuses = [await request(url), await request(url)].map(({ statusCode }) => statusCode);
+  assert.deepEqual(statuses, [200, 503]);
 });

@@ -326,7 +326,9 @@ function addHooks(app: FastifyInstance, options: ListenerOptions, { tracing, not
     const isExempt = EXEMPT_FROM_SHEDDING.has(route.url);
     const begin: onRequestHookHandler = (request, _reply, done) => {
       request.route = route.url;
-      done(load.isOverloaded() && !isExempt ? overloaded() : undefined);
+      // A request that a direct route began was counted and looked up before the overload: only its answer is left.
+      const isNew = request.raw.begun === undefined;
+      done(isNew && !isExempt && load.isOverloaded() ? overloaded() : undefined);
     };
     const mayHaveBody = route.method !== 'GET' && route.method !== 'HEAD';
     const bodyChecks = name === 'public' ? [ignoreMissingBody] : [];
