@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
@@ -155,6 +156,33 @@ suite('failures', () => {
       await onlyConnection.query('select');
     } finally {
       await onlyConnection.close();
+    }
+  });
+
+  /** Regression: requests got 500 while the password of a service that was running was not the right one. */
+  test('a refused login, and a database that is gone, fail as unavailable until that is corrected', async () => {
+    const role = `role_${randomBytes(6).toString('hex')}`;
+    const { connectionString = '' } = testDatabase.connection;
+    await database.query(`create role ${role} login`);
+    const refused = openDatabase({
+      connection: { connectionString: connectionString.replace('://tiba@', `://${role}@`) },
+      connectionsMax: 1,
+      log,
+    });
+    const gone = openDatabase({
+      connection: { connectionString: connectionString.replace(/\/test_/, '/gone_') },
+      connectionsMax: 1,
+      log,
+    });
+    try {
+      await database.query(`alter role ${role} nologin`);
+      await assert.rejects(refused.query('select'), isUnavailable(false));
+      await assert.rejects(gone.query('select'), isUnavailable(false));
+      await database.query(`alter role ${role} login`);
+      await refused.query('select');
+    } finally {
+      await Promise.all([refused.close(), gone.close()]);
+      await database.query(`drop role ${role}`);
     }
   });
 

@@ -84,7 +84,7 @@ export interface DatabaseOptions {
   readonly distributed?: boolean;
 }
 
-/** PostgreSQL cannot answer now: frozen, restarting, unreachable, out of connections, or failed over. */
+/** PostgreSQL cannot answer now: frozen, restarting, unreachable, out of connections, failed over, or login refused. */
 export class DatabaseUnavailable extends Error {
   /** True when the connection was lost: another connection may work at once. False when a deadline passed. */
   readonly lostConnection: boolean;
@@ -208,6 +208,9 @@ const UNAVAILABLE_CODE = /^(?:08|57|53|58|25006|25P03|55000)/;
 // A serialization failure, or a deadlock.
 const CONTENDED_CODES = new Set(['40001', '40P01']);
 const CANCELLED_CODES = new Set(['57014', '55P03']);
+// PostgreSQL refuses the login, or has no such database: a password was changed, for example. Connections that are open
+// already go on, and another new one is refused too.
+const REFUSED_CODE = /^(?:28|3D000)/;
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -232,7 +235,8 @@ function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const code = errorCode(error);
   if (code !== undefined && CONTENDED_CODES.has(code)) return new DatabaseContended(error);
-  if (code !== undefined && CANCELLED_CODES.has(code)) return new DatabaseUnavailable(error, false);
+  if (code !== undefined && (CANCELLED_CODES.has(code) || REFUSED_CODE.test(code)))
+    return new DatabaseUnavailable(error, false);
   if (code !== undefined && (SOCKET_CODES.has(code) || UNAVAILABLE_CODE.test(code)))
     return new DatabaseUnavailable(error, true);
   if (TIMED_OUT.test(error.message)) return new DatabaseUnavailable(error, false);
