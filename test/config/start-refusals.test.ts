@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -10,7 +11,7 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { databaseUrlOf } from '../manage/manage-process.ts';
 import { writeProductionSettings } from '../sandbox/production-settings.ts';
-import { createEmptyTestDatabase } from '../support/database.ts';
+import { createEmptyTestDatabase, createTestDatabase, querySql } from '../support/database.ts';
 import { INHERITED } from '../support/suite-environment.ts';
 
 const SERVER = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url));
@@ -118,6 +119,34 @@ describe('a process that cannot start', { concurrency: 2 }, () => {
     assertFailedStart(end);
     assert.match(end.stderr, /PostgreSQL cannot be used: .*ECONNREFUSED.*DATABASE_URL/);
     assert.doesNotMatch(end.stderr, /hunter2/);
+  });
+
+  /** Regression: it printed a stack, and `manage` also for a wrong password or name of a database. */
+  it('because its role lacks a right, or the database is another one, says so', async (context) => {
+    const database = await createTestDatabase();
+    const role = `role_${randomBytes(6).toString('hex')}`;
+    const settings = await writeProductionSettings(directory, 1);
+    await querySql(database, `create role ${role} login`);
+    context.after(async () => {
+      await querySql(database, `drop owned by ${role}`);
+      await querySql(database, `drop role ${role}`);
+      await database.drop();
+    });
+    const asRole = databaseUrlOf(database).replace('user=tiba', `user=${role}`);
+    const assertRefused = async (args: string[], url: string, message: RegExp): Promise<void> => {
+      const end = await run(SERVER, args, { ...settings, TIBA_MIGRATE: 'no', DATABASE_URL: url });
+      assertFailedStart(end);
+      assert.match(end.stderr, message);
+    };
+    const list = ['manage', 'client', 'list'];
+    const elsewhere = databaseUrlOf(database).replace('/test_', '/gone_');
+    await assertRefused(list, elsewhere, /PostgreSQL cannot be used: .*does not exist: is DATABASE_URL right\?\n$/);
+    const noRight = /PostgreSQL cannot be used: permission denied for [^]*: give the role .*roles\.sql\n$/;
+    await assertRefused(list, asRole, noRight);
+    await querySql(database, `grant usage on schema tiba to ${role}`);
+    await querySql(database, `grant select on all tables in schema tiba to ${role}`);
+    for (const args of [['serve'], ['migrate'], ['manage', 'keys', 'rotate']])
+      await assertRefused(args, asRole, noRight);
   });
 
   it('because the schema is not there says how to create it, and starts nothing', async (context) => {

@@ -12,6 +12,7 @@ import { isDistributed } from '../postgres/distributed/distribution.ts';
 import { findManagedState, lockManagedState } from '../postgres/managed-state.ts';
 import { requireSchema } from '../postgres/migrate.ts';
 import { type Recorded, recordingAction } from '../postgres/operator-actions.ts';
+import { asStartError, unusable } from '../postgres/prepare-database.ts';
 import { type Command, type CommandResult, type Options, UsageError } from './manage-command.ts';
 import { COMMANDS } from './manage-commands.ts';
 import { connectToPostgres } from './open-postgres.ts';
@@ -81,7 +82,7 @@ export async function manage(args: string[]): Promise<void> {
         isJson ? `${JSON.stringify({ level: 'error', message: error.message })}\n` : `${error.message}\n`,
       );
       process.exitCode = 1;
-    } else throw error;
+    } else throw asStartError(error);
   }
 }
 
@@ -164,7 +165,9 @@ async function run(invocation: Invocation): Promise<CommandResult> {
   const probed = openDatabase(options);
   let database = probed;
   try {
-    await requireSchema(probed);
+    await requireSchema(probed).catch((error: unknown) => {
+      throw error instanceof DatabaseUnavailable ? unusable(error) : error;
+    });
     requireApproval(invocation, settings);
     requireReason(invocation);
     if (await isDistributed(probed)) database = openDatabase({ ...options, distributed: true });

@@ -3,7 +3,7 @@ import { StartError } from '../lib/start-error.ts';
 import { createLog } from '../observability/log.ts';
 import { openDatabase } from '../postgres/database.ts';
 import { distribute } from '../postgres/distributed/distribution.ts';
-import { prepareDatabase } from '../postgres/prepare-database.ts';
+import { asStartError, prepareDatabase } from '../postgres/prepare-database.ts';
 import { connectToPostgres } from './open-postgres.ts';
 import { environmentOf } from './production.ts';
 
@@ -42,6 +42,8 @@ export async function migrate(args: readonly string[]): Promise<void> {
     });
     if (distributes) await distribute(database, (table) => print(`distributing ${table} …`));
     process.stdout.write(distributes ? 'The schema is up to date and distributed.\n' : 'The schema is up to date.\n');
+  } catch (error) {
+    throw asStartError(error);
   } finally {
     await database.close();
     await postgres.stop();

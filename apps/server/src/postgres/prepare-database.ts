@@ -26,7 +26,7 @@ export async function prepareDatabase(
 ): Promise<void> {
   // Before the migrations: a sandbox must not change a single table of a production database.
   const found = await findInstallation(database).catch((error: unknown) => {
-    throw new StartError(`PostgreSQL cannot be used: ${reasonOf(error)}: is DATABASE_URL right?`, { cause: error });
+    throw unusable(error);
   });
   if (found !== null) requireSameEnvironment(found, environment);
   if (mayMigrate) {
@@ -39,15 +39,27 @@ export async function prepareDatabase(
 }
 
 /**
- * PostgreSQL became unavailable while the service started: that is no defect, so the reason is printed, and no stack.
- * Other errors are returned as they are.
+ * PostgreSQL became unavailable while the service started, or its role lacks a right: that is no defect, so the reason
+ * and what to do are printed, and no stack. Other errors are returned as they are.
  */
-export const asStartError = (error: unknown): unknown =>
-  error instanceof DatabaseUnavailable
-    ? new StartError(`PostgreSQL became unavailable during the start: ${reasonOf(error)}: start again`, {
-        cause: error,
-      })
-    : error;
+export function asStartError(error: unknown): unknown {
+  if (lacksRight(error)) return unusable(error);
+  if (!(error instanceof DatabaseUnavailable)) return error;
+  return new StartError(`PostgreSQL became unavailable during the start: ${reasonOf(error)}: start again`, {
+    cause: error,
+  });
+}
+
+/** The first use of a database has failed with this error. */
+export function unusable(error: unknown): StartError {
+  const advice = lacksRight(error)
+    ? 'give the role of DATABASE_URL the rights in deploy/postgres/roles.sql'
+    : 'is DATABASE_URL right?';
+  return new StartError(`PostgreSQL cannot be used: ${reasonOf(error)}: ${advice}`, { cause: error });
+}
+
+/** SQLSTATE insufficient_privilege. */
+const lacksRight = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '42501';
 
 function requireSameEnvironment(found: InstallationEnvironment, environment: InstallationEnvironment): void {
   if (found === environment) return;
