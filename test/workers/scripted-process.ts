@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { appendFileSync, existsSync, statSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { script } from '../../apps/server/src/valkey/place.ts';
 import { DECIDE } from '../../apps/server/src/valkey/scripts.ts';
 import type { ToWorker } from '../../apps/server/src/workers/messages.ts';
@@ -11,9 +13,10 @@ import { eventually } from '../support/eventually.ts';
 /**
  * `serve` is ready and stays, `end` is ready and ends, `hang` is ready and blocks its event loop, `wait` is never ready,
  * `ask` is ready when the parent has said that it cannot answer a question that makes no sense, `late` connects to the
- * parent when there is a file named like the counter with `.go`, and says how it ends.
+ * parent when there is a file named like the counter with `.go`, and says how it ends. `listen` is ready when it
+ * listens, and says at which port.
  */
-export type Step = 'serve' | 'end' | 'hang' | 'wait' | 'ask' | 'late';
+export type Step = 'serve' | 'end' | 'hang' | 'wait' | 'ask' | 'late' | 'listen';
 
 const [counter, ...steps] = process.argv.slice(2) as [string, ...Step[]];
 appendFileSync(counter, '.');
@@ -33,6 +36,11 @@ if (step === 'ask') {
   await limits.run(script(DECIDE), ['a key'], null as never).catch(() => link.ready());
 }
 if (step === 'serve') link.ready();
+if (step === 'listen') {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  process.stdout.write(`${(server.address() as AddressInfo).port}\n`, link.ready);
+}
 if (step === 'end' || step === 'hang')
   process.send?.(['ready'], undefined, undefined, () => {
     if (step === 'end') process.exit(3);

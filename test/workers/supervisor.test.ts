@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import cluster from 'node:cluster';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Writable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
+import { within } from '../../apps/server/src/lib/within.ts';
 import { type Supervisor, type SupervisorOptions, startSupervisor } from '../../apps/server/src/workers/supervisor.ts';
 import { eventually } from '../support/eventually.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import type { Step } from './scripted-process.ts';
 
 interface Supervised {
@@ -152,4 +157,23 @@ test('a worker that hangs is killed and replaced; one that answers is not', asyn
   await eventually('the new worker has lived for longer than the time limit', () => pings >= 8);
   assert.equal(logged(ENDED).length, 1);
   assert.equal(await supervisor.restart(), true);
+});
+
+/** Regression: it stayed open, and its client waited until it gave up. Each kill of a busy worker left one. */
+test('a connection that a worker has not taken when it is killed is closed', async (t) => {
+  let written = '';
+  const { startedPids } = await supervise(t, ['listen', 'serve'], { onLines: (lines) => void (written += lines) });
+  const port = (): number => Number(/^\d+$/m.exec(written)?.[0]);
+  await eventually('the worker says its port', () => port() > 0);
+  const [worker = 0] = startedPids();
+  process.kill(worker, 'SIGSTOP');
+  const socket = connect(port(), '127.0.0.1').resume();
+  t.after(() => socket.destroy());
+  await once(socket, 'connect');
+  // The parent, which is this process, accepts the connection and gives it to the worker.
+  for (let turn = 0; turn < 3; turn += 1) await setImmediate();
+  // A reset is one way to close it.
+  const closed = new Promise((resolve) => socket.on('error', () => {}).once('close', resolve));
+  process.kill(worker, 'SIGKILL');
+  assert.notEqual(await within(closed, timeLimitMs(10_000), 'open'), 'open');
 });

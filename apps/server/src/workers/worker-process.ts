@@ -6,6 +6,7 @@ import type { LeaseHolder } from './lease-recalls.ts';
 import type { LimitStore } from './limit-store.ts';
 import { forwardLines } from './log-lines.ts';
 import type { EndOrder, ToParent, ToWorker, WorkerStart } from './messages.ts';
+import { closeUntakenConnections } from './untaken-connections.ts';
 
 /** A worker, as its parent sees it. */
 export interface WorkerProcess {
@@ -59,6 +60,7 @@ const LOG_TIMEOUT_MS = 2_000;
 
 export function startWorker(dependencies: WorkerDependencies): WorkerProcess {
   const worker = cluster.fork();
+  closeUntakenConnections(worker.process);
   const state: WorkerState = {
     worker,
     dependencies,
