@@ -9,7 +9,8 @@ import { eventually } from '../support/eventually.ts';
 import type { TestClient, TestService } from '../support/service.ts';
 import { INHERITED } from '../support/suite-environment.ts';
 
-const MAIN = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url));
+/** The program's main file. */
+export const MAIN = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url));
 
 /** For `createCli`: the program as in a terminal without colors. Its output is a pipe that says it is a terminal. */
 export function inTerminal(columns: number): readonly [command: string, ...args: string[]] {

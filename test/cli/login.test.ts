@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { eventually } from '../support/eventually.ts';
 import { startHttpReceiver } from '../support/http-receiver.ts';
+import { commandIsMissing } from '../support/required-command.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { type Cli, createCli, documentsOf, loginOf } from './cli-process.ts';
+import { INHERITED } from '../support/suite-environment.ts';
+import { type Cli, createCli, documentsOf, loginOf, MAIN } from './cli-process.ts';
 
 let service: TestService;
 let cli: Cli;
@@ -146,4 +151,21 @@ suite('a login', () => {
     assert.ok(!(await readFile(profilesFile(), 'utf8')).includes(service.alpha.clientSecret));
     assert.equal((await cli.run(['status', 'INV/1'])).code, 4);
   });
+});
+
+// Regression: it ended with Node's warning of an unsettled await, and with 13.
+test('Ctrl-D at a question cancels a login', { skip: commandIsMissing('script') }, async (t) => {
+  const command = [process.execPath, MAIN, 'login'].map((word) => `'${word}'`).join(' ');
+  const inWindow = `stty cols 80 rows 24; exec ${command}`;
+  const terminal = spawn('script', ['--quiet', '--return', '--command', inWindow, '/dev/null'], {
+    env: { ...INHERITED, ...cli.environment },
+  });
+  t.after(() => terminal.kill('SIGKILL'));
+  let output = '';
+  terminal.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  await eventually('the first question is asked', () => output.includes('Address of the service'));
+  terminal.stdin.write('\u0004');
+  const [code] = await once(terminal, 'close');
+  assert.match(output, /the login was cancelled; nothing was stored/);
+  assert.equal(code, 130);
 });
