@@ -115,6 +115,8 @@ test('npm run serve, with a real configuration and the embedded PostgreSQL', asy
     assert.ok(performance.now() - answeredMs < timeLimitMs(5_000), 'it does not wait for keep-alive connections');
     await assertAllStopped(testDirectory, processes);
     assert.ok(logOf(service).some(({ msg, signal }) => msg === 'stopping' && signal === 'SIGTERM'));
+    // Regression: the log of a process that stopped in good order ended like that of one that was killed.
+    assert.equal(logOf(service).at(-1)?.['msg'], 'stopped');
     assert.doesNotMatch(service.stdout() + service.stderr(), /123456789/);
   });
 

@@ -318,5 +318,20 @@ describe('several processes behind one port', () => {
     assert.ok(tookMs < timeLimitMs(15_000));
     await untilEnded(tree);
     assert.ok(has(machine.lines(), 'stopping all processes'));
+    // Regression: nothing said that the processes had stopped in good order.
+    const stopped = (): unknown[] =>
+      machine
+        .lines()
+        .filter(({ msg }) => msg === 'stopped')
+        .map((line) => line['process']);
+    await eventually('the parent says that it has stopped', () => stopped().at(-1) === 0);
+    assert.deepEqual(
+      stopped()
+        .slice(-NUMBERS.length - 1, -1)
+        .toSorted(),
+      NUMBERS,
+      'and before it each worker',
+    );
+    assert.equal(machine.lines().at(-1)?.['msg'], 'stopped');
   });
 });

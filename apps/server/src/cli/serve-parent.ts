@@ -6,7 +6,7 @@ import type { PostgresConnection } from '../postgres/primary-client.ts';
 import { PARENT_PROCESS } from '../workers/metrics-collection.ts';
 import { type Supervisor, startSupervisor } from '../workers/supervisor.ts';
 import { environmentOf, openProductionPostgres, type Production, readProduction } from './production.ts';
-import { closeAll, listenForStopSignal } from './shutdown.ts';
+import { closeService, listenForStopSignal } from './shutdown.ts';
 
 const STDOUT = 1;
 
@@ -21,7 +21,7 @@ export async function serveAsParent(production: Production): Promise<void> {
   const { settings } = production;
   const logging = createLog(STDOUT, settings.logLevel, PARENT_PROCESS);
   const { log } = logging;
-  const closers: (() => Promise<unknown>)[] = [logging.close];
+  const closers: (() => Promise<unknown>)[] = [];
   const stopSignal = listenForStopSignal(['SIGINT', 'SIGTERM']);
   // Before the workers are started, there is nothing to restart.
   let restart = (): void => {};
@@ -46,7 +46,7 @@ export async function serveAsParent(production: Production): Promise<void> {
     if (!stopSignal.wasReceived()) throw asStartError(error);
   } finally {
     process.off('SIGHUP', onHangUp);
-    await closeAll(closers).finally(stopSignal.release);
+    await closeService(closers, logging, stopSignal.wasReceived()).finally(stopSignal.release);
   }
 }
 

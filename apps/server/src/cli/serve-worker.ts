@@ -2,7 +2,7 @@ import { createLog } from '../observability/log.ts';
 import type { EndOrder } from '../workers/messages.ts';
 import { connectToParent } from '../workers/parent-link.ts';
 import { openConnections, openProductionPostgres, type Production, startProduction } from './production.ts';
-import { closeAll, listenForStopSignal } from './shutdown.ts';
+import { closeService, listenForStopSignal } from './shutdown.ts';
 
 const STDOUT = 1;
 
@@ -14,7 +14,8 @@ export async function serveAsWorker(production: Production): Promise<void> {
   const parent = await connectToParent();
   const logging = createLog(STDOUT, production.settings.logLevel, parent.process);
   const { log } = logging;
-  const closers: (() => Promise<unknown>)[] = [async () => parent.close(), logging.close];
+  const closers: (() => Promise<unknown>)[] = [];
+  let order: EndOrder | null = null;
   try {
     const connection =
       parent.embeddedPostgres === null
@@ -22,12 +23,14 @@ export async function serveAsWorker(production: Production): Promise<void> {
         : { connectionString: parent.embeddedPostgres };
     const open = openConnections(production.rails.connections);
     const app = await startProduction(production, { logging, connection, open, parent });
-    let order: EndOrder = 'stop';
-    closers.push(() => app.close(order));
+    closers.push(() => app.close(order ?? 'stop'));
     parent.ready();
     order = await Promise.race([parent.ended, stopSignal.received.then((): EndOrder => 'stop')]);
     log.info({ order }, 'stopping');
   } finally {
-    await closeAll(closers).finally(stopSignal.release);
+    await closeService(closers, logging, order !== null).finally(() => {
+      parent.close();
+      stopSignal.release();
+    });
   }
 }

@@ -10,7 +10,7 @@ import {
 import { createRailsReload } from './reload-rails.ts';
 import { serveAsParent } from './serve-parent.ts';
 import { serveAsWorker } from './serve-worker.ts';
-import { closeAll, listenForStopSignal } from './shutdown.ts';
+import { closeService, listenForStopSignal } from './shutdown.ts';
 
 const STDOUT = 1;
 
@@ -32,7 +32,7 @@ export async function serve(): Promise<void> {
 async function serveAlone(production: Production): Promise<void> {
   const logging = createLog(STDOUT, production.settings.logLevel);
   const { log } = logging;
-  const closers: (() => Promise<unknown>)[] = [logging.close];
+  const closers: (() => Promise<unknown>)[] = [];
   const stopSignal = listenForStopSignal(process.stdin.isTTY ? undefined : ['SIGINT', 'SIGTERM']);
   // While the service starts, it has just read the file.
   let reload = (): void => {};
@@ -52,7 +52,7 @@ async function serveAlone(production: Production): Promise<void> {
     // Ctrl-C also reaches the programs that are being started: a start that fails because of it is not an error.
     if (!stopSignal.wasReceived()) throw error;
   } finally {
-    await closeAll(closers).finally(stopSignal.release);
+    await closeService(closers, logging, stopSignal.wasReceived()).finally(stopSignal.release);
     process.off('SIGHUP', onHangUp);
   }
 }

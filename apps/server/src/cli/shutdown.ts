@@ -1,3 +1,5 @@
+import type { LogSink } from '../observability/log.ts';
+
 export interface StopSignal {
   /** Resolves with the first signal. */
   readonly received: Promise<NodeJS.Signals>;
@@ -41,4 +43,22 @@ export async function closeAll(closers: readonly (() => Promise<unknown>)[]): Pr
   const failures: unknown[] = [];
   for (const close of closers.toReversed()) await close().catch((error: unknown) => failures.push(error));
   if (failures.length > 0) throw failures[0];
+}
+
+/**
+ * Calls all closers, and closes the log at the end. `wasStopped`, and not a start that failed: the last line says that
+ * everything is closed.
+ * @throws as `closeAll`, without that line
+ */
+export async function closeService(
+  closers: readonly (() => Promise<unknown>)[],
+  { log, close }: LogSink,
+  wasStopped: boolean,
+): Promise<void> {
+  try {
+    await closeAll(closers);
+    if (wasStopped) log.info('stopped');
+  } finally {
+    await close();
+  }
 }
