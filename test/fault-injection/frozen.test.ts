@@ -70,6 +70,16 @@ suite('while PostgreSQL is frozen: connections stay open, and nothing answers', 
     assert.ok(unavailable > 0);
   });
 
+  // Regression: /readyz said `postgres_writes: ok`, as before the outage.
+  test('/readyz says that PostgreSQL does not answer, and that writes are not known', async () => {
+    await server.freeze();
+    await untilDetected();
+    const response = await fetch(`${service.operatorUrl}/readyz`);
+    const { checks } = (await response.json()) as { checks: Record<string, string> };
+    assert.equal(checks['postgres'], 'PostgreSQL does not answer');
+    assert.equal(checks['postgres_writes'], 'not known: PostgreSQL does not answer');
+  });
+
   test('stopping the service does not wait for PostgreSQL', async () => {
     const openBefore = openSockets();
     const stopped = await startTestService({ rails: [], database: server.database });

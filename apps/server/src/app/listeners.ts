@@ -269,6 +269,7 @@ function readinessChecks(
   };
   const writes: Checks = {
     postgres_writes: async () => {
+      if (!(await notifications.waitUntilCurrent())) throw new Error('not known: PostgreSQL does not answer');
       if (notifications.isReadOnly()) throw new Error('PostgreSQL is read-only');
     },
   };

@@ -23,7 +23,7 @@ export interface ReadinessChecks {
 
 interface Readiness {
   readonly status: 'ok' | 'degraded' | 'unavailable';
-  /** `ok`, or the reason, by the name of the check. */
+  /** `ok`, or the reason why it fails or is not known, by the name of the check. */
   readonly checks: Readonly<Record<string, string>>;
 }
 
@@ -47,14 +47,22 @@ const livezSchema = {
 const ReadinessSchema = Type.Object(
   {
     status: Type.Enum(['ok', 'degraded', 'unavailable'], { title: 'ReadinessStatus' }),
-    checks: Type.Record(Type.String(), Type.String(), { description: '`ok` or the reason, by the name of the check.' }),
+    checks: Type.Record(Type.String(), Type.String(), {
+      description: '`ok`, or the reason why it fails or is not known, by the name of the check.',
+    }),
   },
   { title: 'Readiness', additionalProperties: false },
 );
 
-const readinessExample = (status: string, service: string) => [
-  { status, checks: { service, postgres: 'ok', postgres_writes: 'ok' } },
-];
+const READY = { status: 'ok', checks: { service: 'ok', postgres: 'ok', postgres_writes: 'ok' } };
+const WITHOUT_POSTGRES = {
+  status: 'unavailable',
+  checks: {
+    service: 'ok',
+    postgres: 'PostgreSQL does not answer',
+    postgres_writes: 'not known: PostgreSQL does not answer',
+  },
+};
 
 const readyzSchema = {
   ...common,
@@ -63,11 +71,11 @@ const readyzSchema = {
   description: 'Send no requests to a process that answers 503. `degraded` means that it answers a part of them.',
   response: {
     ...errors,
-    200: { ...ReadinessSchema, description: 'It can answer.', examples: readinessExample('ok', 'ok') },
+    200: { ...ReadinessSchema, description: 'It can answer.', examples: [READY] },
     503: {
       oneOf: [ReadinessSchema, errorEnvelope('SERVICE_UNAVAILABLE')],
       description: 'It cannot answer, or it is stopping; in the envelope, when there are too many open connections.',
-      examples: readinessExample('unavailable', 'the process is stopping'),
+      examples: [WITHOUT_POSTGRES],
     },
   },
 };
