@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTestDatabase } from '../support/database.ts';
+import { createTestDatabase, querySql } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { startServe } from '../support/serve.ts';
 import { type Answer, send, startTestService, type TestService } from '../support/service.ts';
 
 interface ListedProcess {
@@ -22,13 +23,11 @@ test('processes on one database know of each other, and say what is not exact wi
     await second.close();
     await database.drop();
   });
-  assert.ok(
-    second.logged.some(({ msg }) => msg === 'limits are not exact: set TIBA_VALKEY_URL'),
-    'the second process says at start that limits are not exact',
-  );
+  assert.ok(says(second, NOT_EXACT), 'the second process says at start that limits are not exact');
   await eventually('the first process knows of the second', async () =>
     (await readiness(first)).text.includes('several'),
   );
+  assert.ok(says(first, NOT_EXACT), 'the first process says so when the second one has started');
   const { status, text } = await readiness(first);
   assert.equal(status, 200);
   assert.match(text, /"shared_limits":"several processes without TIBA_VALKEY_URL/);
@@ -54,6 +53,7 @@ test('processes on one database know of each other, and say what is not exact wi
   await eventually('the first process is alone', async () =>
     (await readiness(first)).text.includes('"shared_limits":"ok"'),
   );
+  assert.ok(says(first, EXACT_AGAIN));
 
   await first.app.database.query(
     `insert into tiba.processes (process_id, host_name, pid, version, heartbeat_at, event_loop_utilization, resident_bytes)
@@ -87,5 +87,48 @@ test("a process whose clock differs from PostgreSQL's says so, and is not ready 
   await eventually('the process is ready', async () => (await readiness(service)).status === 200);
   assert.match((await readiness(service)).text, /"clock_skew":"ok"/);
 });
+
+/** Regression: nothing took the warning back. */
+test('a process that was killed on another machine counts for a while; then limits are exact again', async (t) => {
+  const database = await createTestDatabase();
+  await querySql(database, KILLED, ['another-machine', 1]);
+  const service = await startTestService({ database, rails: [] });
+  t.after(async () => {
+    await service.close();
+    await database.drop();
+  });
+  assert.ok(says(service, NOT_EXACT));
+  await querySql(database, "update tiba.processes set heartbeat_at = now() - interval '8 seconds' where pid = 1");
+  await eventually('the warning is taken back', () => says(service, EXACT_AGAIN));
+  assert.match((await readiness(service)).text, /"shared_limits":"ok"/);
+});
+
+/** Regression: the process that was killed counted as a second one, so the warning came without a reason. */
+test('after kill -9 and a new start, limits are exact at once', async (t) => {
+  const database = await createTestDatabase();
+  const killed = await startServe({ database, stdout: 'pipe' });
+  killed.child.stdout?.resume();
+  await killed.release();
+  // As if the new start came at once, also on a slow machine.
+  const left = await querySql(database, 'update tiba.processes set heartbeat_at = now() returning pid');
+  assert.deepEqual(left, [{ pid: killed.child.pid }], 'it has left its registration');
+  const next = await startServe({ database, stdout: 'pipe' });
+  t.after(async () => {
+    await next.release();
+    await database.drop();
+  });
+  let log = '';
+  next.child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (log += chunk));
+  assert.match((await send(`${next.operatorUrl}/readyz`, {})).text, /"shared_limits":"ok"/);
+  await eventually('the log is read', () => log.includes('"ready"'));
+  assert.ok(!log.includes(NOT_EXACT), log);
+});
+
+const NOT_EXACT = 'limits are not exact: set TIBA_VALKEY_URL';
+const EXACT_AGAIN = 'limits are exact again: this is the only process';
+const says = ({ logged }: TestService, message: string): boolean => logged.some(({ msg }) => msg === message);
+
+const KILLED = `insert into tiba.processes (process_id, host_name, pid, version, event_loop_utilization, resident_bytes)
+ values (gen_random_uuid(), $1, $2, '0.1.0', 0, 0)`;
 
 const readiness = ({ operatorUrl }: TestService): Promise<Answer> => send(`${operatorUrl}/readyz`, {});

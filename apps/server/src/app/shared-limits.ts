@@ -1,4 +1,6 @@
 import type { CheckLog } from '../account-checks/enumeration/replica.ts';
+import type { Log } from '../observability/log.ts';
+import type { ProcessRegistry } from '../postgres/process-registry.ts';
 import { SHARED_SECOND_MS, type SharedQuotaDependencies } from '../rails/resilience/shared-quota.ts';
 import { type ConcurrencyLimiter, createConcurrencyLimiter } from '../rate-limit/concurrency-limiter.ts';
 import { type Limiter, WINDOW_MS } from '../rate-limit/limiter.ts';
@@ -45,18 +47,18 @@ export async function openSharedLimits(
   const { options, metrics } = context;
   const { limitClock: clock = () => performance.now() } = options;
   const { log } = options.logging;
-  const { liveProcesses } = processes;
+  const { liveProcesses, runningProcesses } = processes;
   const place = await placeOf(context);
   if (options.settings.valkeyUrl === null) metrics.valkeyUp.remove();
   if (place === null) {
-    if (liveProcesses() > 1) log.warn({ processes: liveProcesses() }, 'limits are not exact: set TIBA_VALKEY_URL');
+    reportInexactness(processes, log);
     return {
       createLimiter: (_name, windowMs) => createSlidingWindow(clock, windowMs),
       createConcurrencyLimiter: () => createConcurrencyLimiter(),
       quota: null,
       checkLog: null,
       cache: null,
-      inexactness: () => (liveProcesses() > 1 ? WITHOUT_VALKEY : null),
+      inexactness: () => (runningProcesses() > 1 ? WITHOUT_VALKEY : null),
     };
   }
   const windows = await connect(context, place);
@@ -87,15 +89,29 @@ export async function openSharedLimits(
     },
     checkLog: createSharedLog(windows, 'account-checks', DAY_COUNTER_MS),
     cache: createSharedCache(windows, 'verdicts'),
-    inexactness: () => (windows.isPresent() ? place.inexactness(liveProcesses()) : place.awayText),
+    inexactness: () => (windows.isPresent() ? place.inexactness(runningProcesses()) : place.awayText),
   };
+}
+
+/** At start and whenever it changes, where there is no shared place. */
+function reportInexactness({ runningProcesses, onHeartbeat }: ProcessRegistry, log: Log): void {
+  let isExact = true;
+  function report(): void {
+    const wasExact = isExact;
+    const processes = runningProcesses();
+    isExact = processes === 1;
+    if (wasExact && !isExact) log.warn({ processes }, 'limits are not exact: set TIBA_VALKEY_URL');
+    if (isExact && !wasExact) log.info('limits are exact again: this is the only process');
+  }
+  report();
+  onHeartbeat(report);
 }
 
 /** Where several processes count. */
 interface Place extends SharedPlace {
   readonly awayText: string;
   /** What is not exact although the place is there. */
-  readonly inexactness: (liveProcesses: number) => string | null;
+  readonly inexactness: (runningProcesses: number) => string | null;
   /** Null: it is away, for this reason. */
   readonly onChange: (away: string | null) => void;
 }
@@ -125,7 +141,7 @@ async function placeOf({ options, metrics }: AppContext): Promise<Place | null> 
     cluster: false,
     open: parent.openLimits,
     awayText: 'the parent process does not answer: each process grants its share of every limit by itself',
-    inexactness: (liveProcesses) => (liveProcesses > parent.liveProcesses() ? SEVERAL_PARENTS : null),
+    inexactness: (runningProcesses) => (runningProcesses > parent.liveProcesses() ? SEVERAL_PARENTS : null),
     onChange(away) {
       if (away === null) log.info('limits are counted over all processes of this machine');
       else

@@ -1,16 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { processExists } from '../lib/process-exists.ts';
 import { codeOf, EmbeddedPostgresError } from './error.ts';
 import { inUse } from './lock.ts';
-import {
-  findPostmaster,
-  isServerOf,
-  type Postmaster,
-  processExists,
-  sendSignal,
-  stopPostmaster,
-} from './postmaster.ts';
+import { findPostmaster, isServerOf, type Postmaster, sendSignal, stopPostmaster } from './postmaster.ts';
 import { clientConfig, removeLeftoverSocketDirectories } from './socket.ts';
 
 const pollMs = 10;

@@ -29,16 +29,6 @@ export async function findPostmaster(dataDirectory: string): Promise<Postmaster 
   return { pid, socketDirectory: lines[4] || null, status: lines[7] || null };
 }
 
-/** True if any process has this id, including a dead one whose parent has not waited for it yet. */
-export function processExists(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return codeOf(error) === 'EPERM';
-  }
-}
-
 /**
  * True if this process is a PostgreSQL of this data directory (real path), and not one that was given the id of a dead
  * server. PostgreSQL's working directory is its data directory, which Linux shows to users who may trace the process.

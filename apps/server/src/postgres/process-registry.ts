@@ -1,16 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { processExists } from '../lib/process-exists.ts';
 import { repeat } from '../lib/repeat.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Database } from './database.ts';
-import { type Heartbeat, type ProcessReport, recordHeartbeat, removeProcess } from './processes.ts';
+import { type Heartbeat, type OtherProcess, type ProcessReport, recordHeartbeat, removeProcess } from './processes.ts';
 
 /** The processes that share this database, by their heartbeats on PostgreSQL's clock. */
 export interface ProcessRegistry {
   readonly processId: string;
-  /** This process included. While PostgreSQL is unavailable, the number that was found last. */
+  /**
+   * This process included. One that was killed counts for some seconds more, as what it has at a bank does. While
+   * PostgreSQL is unavailable, the number that was found last.
+   */
   liveProcesses(): number;
+  /** The same without those that are known to have been killed. */
+  runningProcesses(): number;
+  /** Calls it after each heartbeat. */
+  onHeartbeat(listener: () => void): void;
   /** How far this process's clock is at least ahead of PostgreSQL's, in ms; negative: behind. 0: not noticeably. */
   clockSkewMs(): number;
   /** Removes this process. */
@@ -39,6 +47,8 @@ export async function startProcessRegistry(dependencies: ProcessRegistryDependen
   const { database, version, secretKeyId, log, metrics, wallClock = Date.now } = dependencies;
   const processId = randomUUID();
   let liveProcesses = 1;
+  let runningProcesses = 1;
+  let onHeartbeat = (): void => {};
   let skewMs: number | null = null;
   let isOff = false;
   let utilization = performance.eventLoopUtilization();
@@ -63,7 +73,8 @@ export async function startProcessRegistry(dependencies: ProcessRegistryDependen
     const sentMs = wallClock();
     const heartbeat = await recordHeartbeat(database, report());
     skewMs = skewOf(heartbeat, sentMs, wallClock());
-    liveProcesses = heartbeat.liveProcesses;
+    liveProcesses = 1 + heartbeat.others.length;
+    runningProcesses = liveProcesses - heartbeat.others.filter(wasKilled).length;
     metrics.liveProcesses.set(liveProcesses);
     metrics.clockSkew.set(skewMs / 1000);
     const wasOff = isOff;
@@ -71,6 +82,7 @@ export async function startProcessRegistry(dependencies: ProcessRegistryDependen
     if (isOff && !wasOff) {
       log.warn({ clockSkewMs: skewMs }, "clock differs from postgresql's; not ready beyond 10 s: synchronize it (NTP)");
     } else if (wasOff && !isOff) log.info({ clockSkewMs: skewMs }, "clock agrees with postgresql's again");
+    onHeartbeat();
   }
 
   await beat();
@@ -80,6 +92,10 @@ export async function startProcessRegistry(dependencies: ProcessRegistryDependen
   return {
     processId,
     liveProcesses: () => liveProcesses,
+    runningProcesses: () => runningProcesses,
+    onHeartbeat(listener) {
+      onHeartbeat = listener;
+    },
     clockSkewMs: () => skewMs ?? 0,
     async close() {
       await repetition.stop();
@@ -94,3 +110,10 @@ function skewOf({ databaseMs }: Heartbeat, sentMs: number, receivedMs: number): 
   if (databaseMs < sentMs) return Math.round(sentMs - databaseMs);
   return databaseMs > receivedMs ? Math.round(receivedMs - databaseMs) : 0;
 }
+
+/**
+ * It ran on this machine, has reported nothing since this process began, and no other program has its PID. In a
+ * container, where PIDs begin anew, this process may have it.
+ */
+const wasKilled = ({ hostName, pid, lastHeartbeatSeconds }: OtherProcess): boolean =>
+  hostName === hostname() && lastHeartbeatSeconds > process.uptime() && (pid === process.pid || !processExists(pid));

@@ -19,8 +19,14 @@ export interface ProcessReport {
 export interface Heartbeat {
   /** PostgreSQL's clock, milliseconds since 1970. */
   readonly databaseMs: number;
-  /** This process included. */
-  readonly liveProcesses: number;
+  /** The other live processes. */
+  readonly others: readonly OtherProcess[];
+}
+
+export interface OtherProcess {
+  readonly hostName: string;
+  readonly pid: number;
+  readonly lastHeartbeatSeconds: number;
 }
 
 export interface RegisteredProcess extends ProcessReport {
@@ -34,12 +40,12 @@ export const DEAD_AFTER_SECONDS = 8;
 
 /** Registers the process or renews its registration, and removes dead ones. */
 export async function recordHeartbeat(database: Database, report: ProcessReport): Promise<Heartbeat> {
-  const [row] = await database.query<{ database_ms: number; others: number }>(
+  const [row] = await database.query<{ database_ms: number; others: OtherProcess[] }>(
     HEARTBEAT_SQL,
     reportValues(report),
     'heartbeat',
   );
-  return { databaseMs: row?.database_ms ?? Number.NaN, liveProcesses: 1 + (row?.others ?? 0) };
+  return { databaseMs: row?.database_ms ?? Number.NaN, others: row?.others ?? [] };
 }
 
 const reportValues = (report: ProcessReport): unknown[] => [
@@ -65,7 +71,10 @@ with renewed as (
 ), removed as (
   delete from tiba.processes where heartbeat_at < now() - interval '${DEAD_AFTER_SECONDS} seconds' and process_id <> $1
 )
-select (extract(epoch from clock_timestamp()) * 1000)::float8 as database_ms, count(*)::integer as others
+select (extract(epoch from clock_timestamp()) * 1000)::float8 as database_ms,
+       coalesce(json_agg(json_build_object('hostName', host_name, 'pid', pid,
+                                           'lastHeartbeatSeconds', extract(epoch from now() - heartbeat_at))),
+                '[]') as others
   from tiba.processes
  where process_id <> $1 and heartbeat_at >= now() - interval '${DEAD_AFTER_SECONDS} seconds'`;
 
