@@ -25,6 +25,20 @@ afterEach(async () => {
 });
 
 const ERROR = 50;
+const WARNING = 40;
+
+/** They run each second, and every two seconds. */
+const LOOPS = ['publishing bank availability failed; will retry', 'marking overdue transactions failed; will retry'];
+
+/** The loops that have failed and not worked since, as the log says. */
+function failingLoops(): Set<unknown> {
+  const failing = new Set<unknown>();
+  for (const { level, msg, warning } of service.logged) {
+    if (level === WARNING && String(msg).endsWith('failed; will retry')) failing.add(msg);
+    if (msg === 'works again') failing.delete(warning);
+  }
+  return failing;
+}
 
 suite('when PostgreSQL restarts or loses connections', () => {
   /** Regression: tiba_ready was 0 on a healthy process until the first request to /readyz. */
@@ -52,6 +66,19 @@ suite('when PostgreSQL restarts or loses connections', () => {
     assert.ok(unavailable > 0, 'no response was 503');
     const fed = await feedTransaction('TB0000000002');
     assert.deepEqual([fed.status, fed.json.data?.['inserted']], [200, 1]);
+  });
+
+  /** Regression: each line had the stack of an error that is no defect, and none said that the loop works again. */
+  test('each loop logs the outage once, without a stack, and then that it works again', async () => {
+    await until('the loops work after the test before', async () => failingLoops().size === 0);
+    const before = service.logged.length;
+    await server.stop();
+    await until('a loop of each interval has failed', async () => failingLoops().isSupersetOf(new Set(LOOPS)));
+    await server.start();
+    await until('all loops work again', async () => failingLoops().size === 0);
+    const logged = service.logged.slice(before);
+    for (const loop of LOOPS) assert.equal(logged.filter(({ msg }) => msg === loop).length, 1, loop);
+    assert.ok(!JSON.stringify(logged).includes('"stack"'));
   });
 
   test('a request long after PostgreSQL stopped gets 503 at once, not after a deadline', async () => {

@@ -12,8 +12,11 @@ test('runs that are asked for do not overlap: of many during one run, one follow
     runs.push(run);
     return run.promise;
   };
-  const errors: unknown[] = [];
-  const repetition = repeat(HOUR_MS, action, (error) => errors.push(error));
+  const ends: string[] = [];
+  const repetition = repeat(HOUR_MS, action, {
+    failed: (error) => void ends.push(String(error)),
+    succeeded: () => void ends.push('succeeded'),
+  });
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   assert.equal(runs.length, 0, 'the first run follows after the interval');
   repetition.now();
@@ -22,10 +25,12 @@ test('runs that are asked for do not overlap: of many during one run, one follow
   assert.equal(runs.length, 1);
   runs[0]?.reject(new Error('the first run failed'));
   await settled();
-  assert.deepEqual([runs.length, errors.length], [2, 1]);
+  assert.equal(runs.length, 2);
+  assert.deepEqual(ends, ['Error: the first run failed']);
   runs[1]?.resolve();
   await settled();
   assert.equal(runs.length, 2);
+  assert.deepEqual(ends, ['Error: the first run failed', 'succeeded']);
 
   repetition.now();
   repetition.now();

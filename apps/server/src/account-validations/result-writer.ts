@@ -1,4 +1,5 @@
 import { createBatcher } from '../lib/batcher.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { NewResult } from '../postgres/account-validation-results.ts';
 import { type Claim, releaseRows } from '../postgres/account-validation-rows.ts';
@@ -21,8 +22,7 @@ const BATCH_MAX = 256;
 export function createResultWriter(database: Database, log: Log, signal: AbortSignal): ResultWriter {
   const retryOptions = {
     signal,
-    onUnavailable: (error: unknown) =>
-      log.warn({ err: error }, 'recording account validation results failed; will retry'),
+    report: createFailureLog(log, 'recording account validation results failed; will retry'),
   };
 
   async function write(action: () => Promise<void>): Promise<void> {

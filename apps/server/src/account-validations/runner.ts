@@ -1,6 +1,7 @@
 import type { AccountChecks } from '../account-checks/account-checks.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import { repeat } from '../lib/repeat.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracing } from '../observability/tracing/tracing.ts';
@@ -63,12 +64,13 @@ export function createValidationRunner(dependencies: ValidationRunnerDependencie
     if (isSteady) await endAbandonedRows(database, inFlight, log);
   }
 
-  function onLookFailed(error: unknown): void {
+  const { failed, succeeded } = createFailureLog(log, 'looking for account validation rows failed; will retry');
+  function lookFailed(error: unknown): void {
     looksInARow = 0;
-    log.warn({ err: error }, 'looking for account validation rows failed; will retry');
+    failed(error);
   }
 
-  const looks = repeat(LOOK_INTERVAL_MS, look, onLookFailed);
+  const looks = repeat(LOOK_INTERVAL_MS, look, { failed: lookFailed, succeeded });
   looks.now();
 
   async function end(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Gauge } from 'prom-client';
+import { createFailureLog } from '../observability/failure-log.ts';
 import { type Backlog, readBacklog } from '../postgres/backlog.ts';
 import type { Database } from '../postgres/database.ts';
 import type { AppContext } from './app-context.ts';
@@ -14,12 +15,17 @@ export function createGaugeReader(
 ): () => Promise<void> {
   const { log } = options.logging;
   const pools = { main: postgres.database, look_up: postgres.lookUpDatabase, delivery: postgres.deliveryDatabase };
-  const readRecent = shareFor(BACKLOG_MAX_AGE_MS, () =>
-    readBacklog(postgres.database).catch((error: unknown) => {
-      log.warn({ err: error }, 'reading the backlog for the metrics failed; will retry at the next scrape');
+  const failures = createFailureLog(log, 'reading the backlog for the metrics failed; will retry at the next scrape');
+  const readRecent = shareFor(BACKLOG_MAX_AGE_MS, async () => {
+    try {
+      const backlog = await readBacklog(postgres.database);
+      failures.succeeded();
+      return backlog;
+    } catch (error) {
+      failures.failed(error);
       return null;
-    }),
-  );
+    }
+  });
 
   function setBacklog(backlog: Backlog | null): void {
     for (const [name, gauge] of Object.entries(gauges.backlog) as [keyof Backlog, Gauge][]) {

@@ -1,5 +1,6 @@
 import { createFeed, type Feed } from '../feed/feed.ts';
 import { repeat } from '../lib/repeat.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import { readDatabaseTime } from '../postgres/database.ts';
 import { createStatusInquiries, type StatusInquiries } from '../status-inquiry/status-inquiries.ts';
 import { createExpectedDuration } from '../transactions/processing-times.ts';
@@ -37,7 +38,7 @@ export function openTransactions(
       OVERDUE_INTERVAL_MS,
       // A process whose clock is ahead must not tell clients that their disbursements are overdue.
       async () => transactionUpdater.markOverdue(await readDatabaseTime(database), OVERDUE_BATCH),
-      (error) => log.warn({ err: error }, 'marking overdue transactions failed; will retry'),
+      createFailureLog(log, 'marking overdue transactions failed; will retry'),
     );
     onClose('overdue sweep', overdueSweep.stop);
   }

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { repeat } from '../lib/repeat.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { ArchiveFile } from '../postgres/archive-files.ts';
 import { type Database, readDatabaseTime } from '../postgres/database.ts';
@@ -64,9 +65,8 @@ export function startArchive({ database, directory, days, onFiles, onComplete, l
     if (isComplete && failedClients === 0) onComplete();
   }
 
-  const repeated = repeat(INTERVAL_MS, archive, (error) =>
-    log.warn({ err: error }, 'archiving transactions failed; the retention waits for it; will retry'),
-  );
+  const failures = createFailureLog(log, 'archiving transactions failed; the retention waits for it; will retry');
+  const repeated = repeat(INTERVAL_MS, archive, failures);
   repeated.now();
   return {
     async stop() {

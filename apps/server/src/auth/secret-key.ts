@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Repetition, repeat } from '../lib/repeat.ts';
 import { StartError } from '../lib/start-error.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type Database, DatabaseUnavailable } from '../postgres/database.ts';
@@ -123,9 +124,7 @@ export function startKeyReplacement({ database, keyring, log, metrics }: KeyRepl
     return resealed;
   }
 
-  const loop = repeat(INTERVAL_MS, replaceKey, (error) =>
-    log.warn({ err: error }, 'replacing the secret key failed; will retry'),
-  );
+  const loop = repeat(INTERVAL_MS, replaceKey, createFailureLog(log, 'replacing the secret key failed; will retry'));
   loop.now();
   return {
     now: loop.now,

@@ -1,6 +1,7 @@
 import type { BankDirectory } from '../domain/bank.ts';
 import { keyOf } from '../domain/identifiers.ts';
 import { repeat } from '../lib/repeat.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import {
   type BankFindingNotices,
@@ -48,8 +49,6 @@ interface State {
   isOutdated: boolean;
   /** The banks, by rail, that fail here and answer other processes, as was logged. */
   failingHere: ReadonlySet<string>;
-  /** The last exchange failed, as was logged. */
-  hasFailed: boolean;
 }
 
 export function startFindingsExchange(dependencies: FindingsExchangeDependencies): FindingsExchange {
@@ -61,7 +60,6 @@ export function startFindingsExchange(dependencies: FindingsExchangeDependencies
     readMs: 0,
     isOutdated: true,
     failingHere: new Set(),
-    hasFailed: false,
   };
 
   async function exchange(): Promise<void> {
@@ -70,14 +68,10 @@ export function startFindingsExchange(dependencies: FindingsExchangeDependencies
     const agedMs = performance.now() - state.readMs;
     inquiries.learn(state.others.map((each) => ({ ...each, ageMs: each.ageMs + agedMs })));
     logFailingHere(dependencies, state);
-    state.hasFailed = false;
   }
 
-  const loop = repeat(INTERVAL_MS, exchange, (error) => {
-    if (!state.hasFailed)
-      log.warn({ err: error }, 'sharing findings about banks with other processes failed; will retry');
-    state.hasFailed = true;
-  });
+  const failures = createFailureLog(log, 'sharing findings about banks with other processes failed; will retry');
+  const loop = repeat(INTERVAL_MS, exchange, failures);
   notices.subscribe(() => {
     state.isOutdated = true;
     loop.now();

@@ -1,4 +1,5 @@
 import { repeat } from '../lib/repeat.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import { addBankHours, type BankHourBatch, type BankHourCount } from '../postgres/bank-hours.ts';
 import { type Database, retryWhileUnavailable } from '../postgres/database.ts';
@@ -39,7 +40,6 @@ export function startHourlyCounts(dependencies: HourlyCountsDependencies): Hourl
   /** What is being stored, until it is known to be stored. */
   let storing: BankHourBatch | null = null;
   let batch = 0;
-  let hasFailed = false;
   let hasDropped = false;
 
   /** What was counted since the last time counts for the hour that it is now. */
@@ -73,7 +73,6 @@ export function startHourlyCounts(dependencies: HourlyCountsDependencies): Hourl
     }
     await addBankHours(database, storing);
     storing = null;
-    hasFailed = false;
     hasDropped = false;
   }
 
@@ -83,14 +82,12 @@ export function startHourlyCounts(dependencies: HourlyCountsDependencies): Hourl
     await store();
   }
 
-  const loop = repeat(intervalMs, store, (error) => {
-    if (!hasFailed) log.warn({ err: error }, 'storing how account inquiries ended failed; will retry');
-    hasFailed = true;
-  });
+  const failures = createFailureLog(log, 'storing how account inquiries ended failed; will retry');
+  const loop = repeat(intervalMs, store, failures);
   return {
     async close() {
       await loop.stop();
-      await retryWhileUnavailable(storeAll, { signal: AbortSignal.timeout(giveUpAfterMs), onUnavailable() {} });
+      await retryWhileUnavailable(storeAll, { signal: AbortSignal.timeout(giveUpAfterMs) });
       if (storing !== null) log.warn('counts of account inquiries lost at shutdown: PostgreSQL is unavailable');
     },
   };

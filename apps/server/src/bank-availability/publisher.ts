@@ -1,5 +1,6 @@
 import { type Bank, type BankDirectory, bankCodeOf, bicOf } from '../domain/bank.ts';
 import { repeat } from '../lib/repeat.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import {
   type BankAvailability,
@@ -76,9 +77,8 @@ export function startAvailabilityPublisher({
     while (mayBeMore) mayBeMore = !closing && (await notifyClientBatch(database, bank));
   }
 
-  const loop = repeat(times?.intervalMs ?? INTERVAL_MS, publishChanges, (error) =>
-    log.warn({ err: error }, 'publishing bank availability failed; will retry'),
-  );
+  const failures = createFailureLog(log, 'publishing bank availability failed; will retry');
+  const loop = repeat(times?.intervalMs ?? INTERVAL_MS, publishChanges, failures);
 
   return {
     async close() {

@@ -1,4 +1,5 @@
 import { keyOf } from '../domain/identifiers.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type Span, type Tracing, traceFields } from '../observability/tracing/tracing.ts';
@@ -34,7 +35,7 @@ export function createAttempts(dependencies: AttemptsDependencies): Attempts {
   const { database, send, log, metrics, random, abandoned, tracing = null } = dependencies;
   const retrying = {
     signal: abandoned,
-    onUnavailable: (error: unknown) => log.warn({ err: error }, 'recording callback results failed; will retry'),
+    report: createFailureLog(log, 'recording callback results failed; will retry'),
   };
 
   return {

@@ -2,6 +2,7 @@ import { keyOf } from '../domain/identifiers.ts';
 import { createBatcher } from '../lib/batcher.ts';
 import { repeat } from '../lib/repeat.ts';
 import { within } from '../lib/within.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracing } from '../observability/tracing/tracing.ts';
@@ -89,9 +90,8 @@ export function createDispatcher(dependencies: DispatcherDependencies): Callback
     for (const endpoint of await findDueEndpoints(database)) wake(endpoint);
   }
 
-  const poll = repeat(POLL_INTERVAL_MS, wakeDueEndpoints, (error) =>
-    log.warn({ err: error }, 'finding endpoints with callbacks due failed; will retry'),
-  );
+  const failures = createFailureLog(log, 'finding endpoints with callbacks due failed; will retry');
+  const poll = repeat(POLL_INTERVAL_MS, wakeDueEndpoints, failures);
   const jobs = startJobWorker({
     connection,
     tasks: { [DELIVERY_TASK]: (payload) => endpointsOfJob(payload).forEach(wake) },

@@ -1,4 +1,5 @@
 import { repeat } from '../lib/repeat.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { Database } from '../postgres/database.ts';
 import { advanceReplay, completeReplays, type EndpointReplay, listOpenReplays } from '../postgres/range-replays.ts';
@@ -53,9 +54,8 @@ export function startRangeReplays({ database, callbackDays, log }: RangeReplaysD
     }
   }
 
-  const loop = repeat(INTERVAL_MS, advanceAll, (error) =>
-    log.warn({ err: error }, 'looking for replays of callbacks failed; will retry'),
-  );
+  const failures = createFailureLog(log, 'looking for replays of callbacks failed; will retry');
+  const loop = repeat(INTERVAL_MS, advanceAll, failures);
   return {
     async close() {
       closing.abort();

@@ -1,3 +1,9 @@
+/** Is told how each run has ended. */
+export interface RunReport {
+  failed(error: unknown): void;
+  succeeded(): void;
+}
+
 export interface Repetition {
   /** Runs the action at once; if it is running, once more when it has ended. */
   now(): void;
@@ -6,14 +12,10 @@ export interface Repetition {
 }
 
 /**
- * Runs `action` repeatedly, `intervalMs` after its last run has ended, so that runs never overlap. Errors go to
- * `onError`, and the next run follows as usual.
+ * Runs `action` repeatedly, `intervalMs` after its last run has ended, so that runs never overlap. `report` is told of
+ * each run, and after one that has failed the next one follows as usual.
  */
-export function repeat(
-  intervalMs: number,
-  action: () => Promise<unknown>,
-  onError: (error: unknown) => void,
-): Repetition {
+export function repeat(intervalMs: number, action: () => Promise<unknown>, report: RunReport): Repetition {
   let stopped = false;
   let isRunning = false;
   let isWanted = false;
@@ -23,7 +25,7 @@ export function repeat(
   function run(): void {
     isRunning = true;
     isWanted = false;
-    running = action().then(() => {}, onError);
+    running = action().then(report.succeeded, report.failed);
     void running.then(onEnded);
   }
 

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import pino from 'pino';
+import { UnavailableError } from '../lib/unavailable-error.ts';
 import { createLineBuffer, type LineBuffer } from './line-buffer.ts';
 
 export type Log = pino.Logger;
@@ -52,11 +53,22 @@ export function createLog(
 
 /**
  * The members of an error that a log line may contain. PostgreSQL's `detail` and `where` quote the row concerned, with
- * names and account numbers, so only members that are known to be harmless are logged.
+ * names and account numbers, so only members that are known to be harmless are logged. The stack shows where a defect
+ * is; of an outage and its causes it says nothing.
  */
 export function describeError(error: unknown): Record<string, unknown> {
+  return describe(error, true);
+}
+
+function describe(error: unknown, mayBeDefect: boolean): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error };
-  const { name, message, stack, cause } = error;
-  const code = 'code' in error ? { code: error.code } : {};
-  return { type: name, message, ...code, stack, ...(cause === undefined ? {} : { cause: describeError(cause) }) };
+  const { name, message, cause } = error;
+  const isDefect = mayBeDefect && !(error instanceof UnavailableError);
+  return {
+    type: name,
+    message,
+    ...('code' in error ? { code: error.code } : {}),
+    ...(isDefect ? { stack: error.stack } : {}),
+    ...(cause === undefined ? {} : { cause: describe(cause, isDefect) }),
+  };
 }

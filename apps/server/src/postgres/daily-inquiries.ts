@@ -1,5 +1,6 @@
 import { jakartaDayOf } from '../domain/instant.ts';
 import { repeat } from '../lib/repeat.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { Database } from './database.ts';
 
@@ -88,9 +89,8 @@ export async function startDailyInquiries(dependencies: DailyInquiriesDependenci
   const today = jakartaDayOf(wallClock());
   await deleteOld(today);
   await read(today);
-  const loop = repeat(INTERVAL_MS, exchange, (error) =>
-    log.warn({ err: error }, 'storing how many inquiries were sent today failed; will retry'),
-  );
+  const failures = createFailureLog(log, 'storing how many inquiries were sent today failed; will retry');
+  const loop = repeat(INTERVAL_MS, exchange, failures);
   return {
     countOf: (rail) => ({
       total(day) {

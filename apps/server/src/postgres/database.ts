@@ -1,5 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
+import type { RunReport } from '../lib/repeat.ts';
+import { UnavailableError } from '../lib/unavailable-error.ts';
 import type { Log } from '../observability/log.ts';
 import { copyRows } from './copy.ts';
 import { surviveLostConnections } from './lost-connections.ts';
@@ -85,7 +87,7 @@ export interface DatabaseOptions {
 }
 
 /** PostgreSQL cannot answer now: frozen, restarting, unreachable, out of connections, failed over, or login refused. */
-export class DatabaseUnavailable extends Error {
+export class DatabaseUnavailable extends UnavailableError {
   /** True when the connection was lost: another connection may work at once. False when a deadline passed. */
   readonly lostConnection: boolean;
 
@@ -121,7 +123,7 @@ export function openDatabase({ connection, connectionsMax, log, distributed = fa
       allowExitOnIdle: false,
     });
     surviveLostConnections(opened, (error) =>
-      log.warn({ err: error }, 'idle database connection lost; the pool opens a new one'),
+      log.warn({ err: asUnavailable(error) }, 'idle database connection lost; the pool opens a new one'),
     );
     return opened;
   }
@@ -261,20 +263,22 @@ const RETRY_DELAY_MS = 250;
 export interface RetryOptions {
   /** Ends the retries. */
   readonly signal: AbortSignal;
-  readonly onUnavailable: (error: DatabaseUnavailable) => void;
+  readonly report?: RunReport;
 }
 
 /** Repeats `action` until PostgreSQL is available again. Resolves to null when `signal` aborts first. */
 export async function retryWhileUnavailable<T>(
   action: () => Promise<T>,
-  { signal, onUnavailable }: RetryOptions,
+  { signal, report }: RetryOptions,
 ): Promise<T | null> {
   while (!signal.aborted) {
     try {
-      return await action();
+      const result = await action();
+      report?.succeeded();
+      return result;
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable)) throw error;
-      onUnavailable(error);
+      report?.failed(error);
       await wait(RETRY_DELAY_MS, undefined, { signal }).catch(() => {});
     }
   }

@@ -1,7 +1,10 @@
 import { EventEmitter } from 'node:events';
 import { Logger, runTaskList, type Worker, type WorkerEvents, type WorkerPool } from 'graphile-worker';
 import pg from 'pg';
+import type { RunReport } from '../lib/repeat.ts';
+import { UnavailableError } from '../lib/unavailable-error.ts';
 import { within } from '../lib/within.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import { surviveLostConnections } from './lost-connections.ts';
 import type { PostgresConnection } from './primary-client.ts';
@@ -31,7 +34,8 @@ const STOP_TIMEOUT_MS = 2_000;
  * replaced by a new one with new connections.
  */
 export function startJobWorker(dependencies: JobWorkerDependencies): { stop(): Promise<void> } {
-  let running = startWorker(dependencies);
+  const failures = createFailureLog(dependencies.log, 'graphile-worker reported a problem');
+  let running = startWorker(dependencies, failures);
   let restart: NodeJS.Timeout | undefined;
   let stopped: Promise<void> | undefined;
 
@@ -39,7 +43,7 @@ export function startJobWorker(dependencies: JobWorkerDependencies): { stop(): P
     void worker.failed.then(() => {
       if (stopped !== undefined) return;
       restart = setTimeout(() => {
-        running = startWorker(dependencies);
+        running = startWorker(dependencies, failures);
         restartAfterFailure(running);
         void worker.stop();
       }, RESTART_MS).unref();
@@ -71,18 +75,25 @@ interface RunningWorker {
   stop(): Promise<void>;
 }
 
-function startWorker({ connection, tasks, log }: JobWorkerDependencies): RunningWorker {
+function startWorker({ connection, tasks, log }: JobWorkerDependencies, failures: RunReport): RunningWorker {
+  let isStopping = false;
   const events: WorkerEvents = new EventEmitter();
   const sockets = createSocketTracker();
   const pool = openPool({ ...connection, stream: sockets.stream });
-  const worker = runTaskList({ ...OPTIONS, events, logger: loggerTo(log) }, { ...tasks }, pool);
+  const worker = runTaskList({ ...OPTIONS, events, logger: loggerTo(onProblem) }, { ...tasks }, pool);
   endReleasedQuietly(events);
+  for (const event of SUCCESS_EVENTS) events.on(event, failures.succeeded);
+  // While it stops, it may find its connections closed.
+  function onProblem(detail: string): void {
+    if (!isStopping) failures.failed(new UnavailableError(detail));
+  }
   const failure = Promise.withResolvers<unknown>();
   for (const event of FAILURE_EVENTS) events.once(event, failure.resolve);
   worker.promise.catch(() => {});
   return {
     failed: failure.promise,
     async stop() {
+      isStopping = true;
       for (const event of FAILURE_EVENTS) events.off(event, failure.resolve);
       await sockets.close(() => within(shutDown(worker, pool, log), STOP_TIMEOUT_MS, undefined));
     },
@@ -91,6 +102,8 @@ function startWorker({ connection, tasks, log }: JobWorkerDependencies): Running
 
 /** A worker that stops by itself is released too. */
 const FAILURE_EVENTS = ['worker:getJob:error', 'pool:listen:error', 'pool:fatalError', 'pool:release'] as const;
+
+const SUCCESS_EVENTS = ['pool:listen:success', 'worker:getJob:empty'] as const;
 
 /**
  * A worker that is released while it looks for a job, and finds PostgreSQL unavailable, would end with a
@@ -105,10 +118,10 @@ function endReleasedQuietly(events: WorkerEvents): void {
 }
 
 /** Only warnings and errors: graphile-worker's lines about single jobs would be as many as requests. */
-function loggerTo(log: Log): Logger {
+function loggerTo(onProblem: (detail: string) => void): Logger {
   return new Logger(() => (severity, detail) => {
-    // A warning in both cases: its errors are mostly a PostgreSQL that is away, and it retries by itself.
-    if (severity === 'error' || severity === 'warning') log.warn({ detail }, 'graphile-worker reported a problem');
+    // The same in both cases: its errors are mostly a PostgreSQL that is away, and it retries by itself.
+    if (severity === 'error' || severity === 'warning') onProblem(detail);
   });
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Repetition, repeat } from '../lib/repeat.ts';
 import { StartError } from '../lib/start-error.ts';
 import { within } from '../lib/within.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import { type Database, DatabaseUnavailable } from './database.ts';
 import type { NotificationHandler, Notifications } from './notifications.ts';
@@ -71,7 +72,7 @@ export function keepProving(proof: NotificationProof, notifications: Notificatio
       }
       if (hears === false || !notifications.hears()) retry = setTimeout(proving.now, RETRY_MS).unref();
     },
-    (error) => log.warn({ err: error }, 'proving that notifications of postgresql arrive failed; will retry'),
+    createFailureLog(log, 'proving that notifications of postgresql arrive failed; will retry'),
   );
   return {
     now: proving.now,

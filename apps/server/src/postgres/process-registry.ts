@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { processExists } from '../lib/process-exists.ts';
 import { repeat } from '../lib/repeat.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Database } from './database.ts';
@@ -86,9 +87,8 @@ export async function startProcessRegistry(dependencies: ProcessRegistryDependen
   }
 
   await beat();
-  const repetition = repeat(INTERVAL_MS, beat, (error) =>
-    log.warn({ err: error }, 'recording the heartbeat of this process failed; will retry'),
-  );
+  const failures = createFailureLog(log, 'recording the heartbeat of this process failed; will retry');
+  const repetition = repeat(INTERVAL_MS, beat, failures);
   return {
     processId,
     liveProcesses: () => liveProcesses,

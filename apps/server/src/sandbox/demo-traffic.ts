@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { repeat } from '../lib/repeat.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { DemoCore, NewDisbursement } from './demo-core.ts';
 import { DEMO_CLIENTS } from './demo-data.ts';
@@ -31,7 +32,7 @@ const ENDINGS = [
 const PURPOSES = ['Refund', 'Salary', 'Payment of an invoice', 'Withdrawal'] as const;
 const BANKS = ['014', '008', '002', '009'] as const;
 
-export function startDemoTraffic(core: Pick<DemoCore, 'disburse'>, log: Pick<Log, 'warn'>): DemoTraffic {
+export function startDemoTraffic(core: Pick<DemoCore, 'disburse'>, log: Pick<Log, 'warn' | 'info'>): DemoTraffic {
   let ordered = 0;
   const repetition = repeat(
     INTERVAL_MS,
@@ -40,7 +41,7 @@ export function startDemoTraffic(core: Pick<DemoCore, 'disburse'>, log: Pick<Log
       await core.disburse(demoDisbursement(ordered));
       ordered += 1;
     },
-    (error) => log.warn({ err: error }, 'ordering a demo disbursement failed; will retry'),
+    createFailureLog(log, 'ordering a demo disbursement failed; will retry'),
   );
   repetition.now();
   return { stop: repetition.stop };

@@ -1,5 +1,6 @@
 import type { BankDirectory } from '../domain/bank.ts';
 import { repeat } from '../lib/repeat.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Span, Tracing } from '../observability/tracing/tracing.ts';
@@ -103,8 +104,10 @@ export function createStatusInquiries(dependencies: StatusInquiriesDependencies)
       return counts.reduce((sum, each) => sum + each, 0);
     },
     start() {
-      loop ??= repeat(INTERVAL_MS, poller.start, (error) =>
-        log.warn({ err: error }, 'finding rails with due status inquiries failed; will retry'),
+      loop ??= repeat(
+        INTERVAL_MS,
+        poller.start,
+        createFailureLog(log, 'finding rails with due status inquiries failed; will retry'),
       );
     },
     replaceRails: (newRails) => replaceRails(rails, newRails, dependencies),

@@ -106,7 +106,7 @@ async function readWhileUnavailable<T>(read: () => Promise<T>): Promise<T | null
     return await read();
   } catch (error) {
     if (!(error instanceof DatabaseUnavailable)) throw error;
-    return retryWhileUnavailable(read, { signal: AbortSignal.timeout(UNAVAILABLE_MAX_MS), onUnavailable: () => {} });
+    return retryWhileUnavailable(read, { signal: AbortSignal.timeout(UNAVAILABLE_MAX_MS) });
   }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { InTurn } from '../../lib/in-turn.ts';
 import { repeat } from '../../lib/repeat.ts';
+import { createFailureLog } from '../../observability/failure-log.ts';
 import type { Log } from '../../observability/log.ts';
 import { type Database, readDatabaseTime } from '../database.ts';
 import { createLease } from '../leases.ts';
@@ -76,9 +77,8 @@ export function startRetention(options: RetentionOptions): { stop(): Promise<voi
 
   const pause = (ms: number): Promise<void> => wait(ms, undefined, { signal }).catch(() => {});
 
-  const repeated = repeat(INTERVAL_MS, deleteOld, (error) =>
-    log.warn({ err: error, records }, 'deleting old records failed; will retry'),
-  );
+  const failures = createFailureLog(log, 'deleting old records failed; will retry', { records });
+  const repeated = repeat(INTERVAL_MS, deleteOld, failures);
   return {
     async stop() {
       stopping.abort();
