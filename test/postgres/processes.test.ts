@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import pino from 'pino';
+import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
+import { openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { startProcessRegistry } from '../../apps/server/src/postgres/process-registry.ts';
 import { createTestDatabase, querySql } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { startServe } from '../support/serve.ts';
@@ -101,6 +105,40 @@ test('a process that was killed on another machine counts for a while; then limi
   await querySql(database, "update tiba.processes set heartbeat_at = now() - interval '8 seconds' where pid = 1");
   await eventually('the warning is taken back', () => says(service, EXACT_AGAIN));
   assert.match((await readiness(service)).text, /"shared_limits":"ok"/);
+});
+
+/** Regression: the first process to report after an outage found no other one, as if limits were exact again. */
+test('after an outage of PostgreSQL, the others count until they had the time to report again', async (t) => {
+  const testDatabase = await createTestDatabase();
+  const lines: string[] = [];
+  const log = pino({}, { write: (line) => void lines.push(line) });
+  const database = openDatabase({ connection: testDatabase.connection, connectionsMax: 1, log });
+  let isAway = false;
+  await querySql(testDatabase, KILLED, ['another-machine', 1]);
+  const registry = await startProcessRegistry({
+    database: {
+      ...database,
+      query: (...query) => (isAway ? Promise.reject(new Error('an outage')) : database.query(...query)),
+    },
+    version: '0.1.0',
+    secretKeyId: 'a key',
+    log,
+    metrics: createMetrics(() => 0),
+  });
+  t.after(async () => {
+    await registry.close();
+    await database.close();
+    await testDatabase.drop();
+  });
+  assert.equal(registry.liveProcesses(), 2);
+  isAway = true;
+  await eventually('a heartbeat fails', () => lines.some((line) => line.includes('an outage')));
+  await querySql(testDatabase, "update tiba.processes set heartbeat_at = now() - interval '8 seconds' where pid = 1");
+  isAway = false;
+  await eventually('a heartbeat succeeds', () => lines.some((line) => line.includes('works again')));
+  assert.deepEqual([registry.liveProcesses(), registry.runningProcesses()], [2, 2]);
+  await eventually('the other one has not come back', () => registry.runningProcesses() === 1);
+  assert.equal(registry.liveProcesses(), 1);
 });
 
 /** Regression: the process that was killed counted as a second one, so the warning came without a reason. */

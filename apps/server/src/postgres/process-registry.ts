@@ -6,14 +6,21 @@ import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Database } from './database.ts';
-import { type Heartbeat, type OtherProcess, type ProcessReport, recordHeartbeat, removeProcess } from './processes.ts';
+import {
+  DEAD_AFTER_SECONDS,
+  type Heartbeat,
+  type OtherProcess,
+  type ProcessReport,
+  recordHeartbeat,
+  removeProcess,
+} from './processes.ts';
 
 /** The processes that share this database, by their heartbeats on PostgreSQL's clock. */
 export interface ProcessRegistry {
   readonly processId: string;
   /**
    * This process included. One that was killed counts for some seconds more, as what it has at a bank does. While
-   * PostgreSQL is unavailable, the number that was found last.
+   * PostgreSQL is unavailable, and until the others had the time to report again, no fewer than were found last.
    */
   liveProcesses(): number;
   /** The same without those that are known to have been killed. */
@@ -49,6 +56,7 @@ export async function startProcessRegistry(dependencies: ProcessRegistryDependen
   const processId = randomUUID();
   let liveProcesses = 1;
   let runningProcesses = 1;
+  let failedMs = Number.NEGATIVE_INFINITY;
   let onHeartbeat = (): void => {};
   let skewMs: number | null = null;
   let isOff = false;
@@ -74,8 +82,11 @@ export async function startProcessRegistry(dependencies: ProcessRegistryDependen
     const sentMs = wallClock();
     const heartbeat = await recordHeartbeat(database, report());
     skewMs = skewOf(heartbeat, sentMs, wallClock());
-    liveProcesses = 1 + heartbeat.others.length;
-    runningProcesses = liveProcesses - heartbeat.others.filter(wasKilled).length;
+    const isSettled = performance.now() - failedMs > DEAD_AFTER_SECONDS * 1000;
+    const live = 1 + heartbeat.others.length;
+    const running = live - heartbeat.others.filter(wasKilled).length;
+    liveProcesses = isSettled ? live : Math.max(live, liveProcesses);
+    runningProcesses = isSettled ? running : Math.max(running, runningProcesses);
     metrics.liveProcesses.set(liveProcesses);
     metrics.clockSkew.set(skewMs / 1000);
     const wasOff = isOff;
@@ -87,8 +98,12 @@ export async function startProcessRegistry(dependencies: ProcessRegistryDependen
   }
 
   await beat();
-  const failures = createFailureLog(log, 'recording the heartbeat of this process failed; will retry');
-  const repetition = repeat(INTERVAL_MS, beat, failures);
+  const { failed, succeeded } = createFailureLog(log, 'recording the heartbeat of this process failed; will retry');
+  function beatFailed(error: unknown): void {
+    failedMs = performance.now();
+    failed(error);
+  }
+  const repetition = repeat(INTERVAL_MS, beat, { failed: beatFailed, succeeded });
   return {
     processId,
     liveProcesses: () => liveProcesses,
