@@ -319,16 +319,16 @@ describe('several processes behind one port', () => {
     await untilEnded(tree);
     assert.ok(has(machine.lines(), 'stopping all processes'));
     // Regression: nothing said that the processes had stopped in good order.
-    const stopped = (): unknown[] =>
+    const stopped = (): number[] =>
       machine
         .lines()
         .filter(({ msg }) => msg === 'stopped')
-        .map((line) => line['process']);
+        .map((line) => Number(line['process']));
     await eventually('the parent says that it has stopped', () => stopped().at(-1) === 0);
     assert.deepEqual(
       stopped()
         .slice(-NUMBERS.length - 1, -1)
-        .toSorted(),
+        .toSorted((one, other) => one - other),
       NUMBERS,
       'and before it each worker',
     );
