@@ -48,6 +48,16 @@ async function createClient(testDirectory: TestDirectory, url: string, id: strin
   return JSON.parse(text).access_token;
 }
 
+async function assertNoDemoData(service: NpmProcess, url: string): Promise<void> {
+  assert.doesNotMatch(service.stdout(), /demo-/);
+  const { status } = await send(`${url}/oauth/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from('demo-shop:x').toString('base64')}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  });
+  assert.equal(status, 401);
+}
+
 const checkAccount = (url: string, token: string): Promise<Answer> =>
   send(`${url}/api/v1/check-account`, {
     method: 'POST',
@@ -91,15 +101,7 @@ test('npm run serve, with a real configuration and the embedded PostgreSQL', asy
     assert.equal(json.data?.['status'], 'PROCESS');
   });
 
-  await t.test('has no demo data', async () => {
-    assert.doesNotMatch(service.stdout(), /demo-/);
-    const { status } = await send(`${url}/oauth/token`, {
-      method: 'POST',
-      headers: { authorization: `Basic ${Buffer.from('demo-shop:x').toString('base64')}` },
-      body: new URLSearchParams({ grant_type: 'client_credentials' }),
-    });
-    assert.equal(status, 401);
-  });
+  await t.test('has no demo data', () => assertNoDemoData(service, url));
 
   await t.test('answers requests in flight at SIGTERM, then stops completely with exit code 0', async () => {
     const processes = await service.processTree();
