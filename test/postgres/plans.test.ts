@@ -6,6 +6,7 @@ import { type RecordedAttempt, recordResults } from '../../apps/server/src/postg
 import { setUpDeliveries } from '../callbacks/delivery-setup.ts';
 import { checkStatusBatch, outcomesOf } from '../contract/batch-requests.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 
 let database: TestDatabase;
@@ -196,6 +197,51 @@ for (const [title, referenceOf] of [
     }
   });
 }
+
+// Regression: with a plan for few rows, each batch of transactions that became overdue, or ended afterwards, read all
+// transactions, and all events of the client. Autovacuum may take minutes to count the rows again.
+test('overdue transactions are marked and ended by their keys while the tables are thought to be small', async () => {
+  const fresh = await startTestService({ rails: [] });
+  const client = new pg.Client(fresh.database.connection);
+  const entriesRead = async (): Promise<number> => {
+    const { rows } = await client.query<{ entries: number }>(
+      `select sum(idx_tup_read)::integer as entries from pg_stat_user_indexes
+        where relname in ('transactions_in_process', 'transactions_final', 'events')`,
+    );
+    return rows[0]?.entries ?? Number.NaN;
+  };
+  const feedAll = async (from: number, count: number, status: string): Promise<void> => {
+    const lines = Array.from({ length: count }, (_, index) => {
+      const id = idOf(from + index);
+      return JSON.stringify(statusUpdate({ transaction_id: id, reference_id: id, status }));
+    });
+    const answer = await fresh.feed(lines.join('\n'));
+    assert.equal(answer.status, 200, answer.text);
+  };
+  try {
+    await client.connect();
+    await feedAll(0, 50, 'SUCCESS');
+    for (const table of ['transactions_in_process', 'transactions_final', 'events']) {
+      await client.query(`alter table tiba.${table} set (autovacuum_enabled = off)`);
+      await client.query(`vacuum analyze tiba.${table}`);
+    }
+    const before = await entriesRead();
+    await feedAll(50, 5_000, 'PROCESS');
+    await eventually('all are overdue', async () => {
+      const { rowCount } = await client.query(
+        'select from tiba.transactions_in_process where overdue_since is null limit 1',
+      );
+      return rowCount === 0;
+    });
+    await feedAll(50, 5_000, 'SUCCESS');
+    await fresh.app.close();
+    const entries = (await entriesRead()) - before;
+    assert.ok(entries < 120_000, `${entries} entries of indexes were read`);
+  } finally {
+    await client.end();
+    await fresh.close();
+  }
+});
 
 // Regression: so did the results of failed deliveries, by the index of what is due: each batch of results read all
 // deliveries of the endpoint that waited.

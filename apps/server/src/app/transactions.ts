@@ -34,13 +34,21 @@ export function openTransactions(
     versionFloor: latestRestore.versionFloor,
   });
   if (!settings.paused) {
+    const closing = new AbortController();
     const overdueSweep = repeat(
       OVERDUE_INTERVAL_MS,
-      // A process whose clock is ahead must not tell clients that their disbursements are overdue.
-      async () => transactionUpdater.markOverdue(await readDatabaseTime(database), OVERDUE_BATCH),
+      async () => {
+        // A process whose clock is ahead must not tell clients that their disbursements are overdue.
+        const now = await readDatabaseTime(database);
+        // While banks are away, more become overdue in a second than one batch has.
+        while (!closing.signal.aborted && (await transactionUpdater.markOverdue(now, OVERDUE_BATCH)) === OVERDUE_BATCH);
+      },
       createFailureLog(log, 'marking overdue transactions failed; will retry'),
     );
-    onClose('overdue sweep', overdueSweep.stop);
+    onClose('overdue sweep', () => {
+      closing.abort();
+      return overdueSweep.stop();
+    });
   }
   const staleMs = settings.staleSeconds * 1000;
   const statusInquiries = createStatusInquiries({

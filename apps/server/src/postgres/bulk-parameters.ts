@@ -27,6 +27,9 @@ export function tableFromParameters(columns: readonly string[], ordinality?: str
     : `rows from (${tables.join(', ')}) with ordinality as input (${[...columns, ordinality].join(', ')})`;
 }
 
+/** SQL for the values of one column, as an array. Columns are counted from 1. */
+export const arrayFromParameter = (column: number): string => `string_to_array($${column}, E'\\x01')`;
+
 /** A separator inside a value would give every later row another row's value. */
 function checked(value: string): string {
   if (value.includes(SEPARATOR)) throw new Error('a value to store contains a control character');

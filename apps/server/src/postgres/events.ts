@@ -119,14 +119,20 @@ export async function keepEventData(query: Query, keys: readonly TransactionKey[
   if (keys.length === 0) return;
   await query(
     `with kept as materialized (
-       select t.client_id, t.transaction_id, ${printed('t')} as data
+       select own.client_id, own.transaction_id, own.data
          from unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
-         join tiba.transactions t
-           on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C" ${ofClient('t')}
+        -- A look-up for each key: a join may read all transactions instead.
+        cross join lateral (
+          select t.client_id, t.transaction_id, ${printed('t')} as data from tiba.transactions t
+           where t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C"
+                 ${ofClient('t')}
+           limit 1) as own
      )
      update tiba.events v set data = kept.data
        from kept
-      where v.subject_id = kept.transaction_id and v.client_id = kept.client_id ${ofClient('v')} and v.data is null`,
+      -- No index has client_id with this collation: with one, PostgreSQL may read all events of the client as well.
+      where v.subject_id = kept.transaction_id and v.client_id = kept.client_id collate "POSIX" ${ofClient('v')}
+        and v.data is null`,
     [keys.map((key) => key.clientId), keys.map((key) => key.transactionId)],
   );
 }

@@ -1,5 +1,5 @@
 import { isFinal, type Status, type Transaction } from '../domain/transaction.ts';
-import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
+import { arrayFromParameter, tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import { copyRow } from './copy.ts';
 import type { Database, Query } from './database.ts';
 import { ofClient, queryOverClients } from './distributed/one-client.ts';
@@ -273,6 +273,11 @@ const OTHER_COLUMNS = [
   'overdue_since',
 ] as const;
 
+// These repeat the condition on the key in a form that is executed as look-ups by key. With the join alone, a plan that
+// was made for a small table reads all transactions.
+const KEYS = `t.client_id = any (${arrayFromParameter(1)} collate "C")
+   and t.transaction_id = any (${arrayFromParameter(2)} collate "C")`;
+
 const END_SQL = `
 update tiba.transactions t
    set status = input.status, processed_at = input.processed_at::timestamptz,
@@ -280,7 +285,7 @@ update tiba.transactions t
        reversed_at = nullif(input.reversed_at, '')::timestamptz, expected_by = null, rendered = input.rendered,
        advanced_by = nullif(input.advanced_by, '')::bigint
   from ${tableFromParameters(END_COLUMNS)}
- where t.client_id = input.client_id collate "C" and t.transaction_id = input.transaction_id collate "C"
+ where t.client_id = input.client_id collate "C" and t.transaction_id = input.transaction_id collate "C" and ${KEYS}
    -- The last of several guards: a final status never changes.
    and t.status = 'PROCESS'`;
 
@@ -307,7 +312,7 @@ update tiba.transactions t
        expected_by = case when c.status = 'PROCESS' then t.expected_by end, overdue_since = c.overdue_since,
        rendered = c.rendered, advanced_by = coalesce(c.advanced_by, t.advanced_by)
   from changed c
- where t.client_id = c.client_id and t.transaction_id = c.transaction_id ${ofClient('t')}
+ where t.client_id = c.client_id and t.transaction_id = c.transaction_id and ${KEYS} ${ofClient('t')}
    -- As above.
    and (t.status = 'PROCESS' or t.status = c.status)`;
 
