@@ -1,36 +1,64 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import pg from 'pg';
+import pino from 'pino';
 import { type ClaimedDelivery, claimDeliveries } from '../../apps/server/src/postgres/callback-deliveries.ts';
 import { type RecordedAttempt, recordResults } from '../../apps/server/src/postgres/callback-results.ts';
+import { openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { readHistories } from '../../apps/server/src/postgres/transaction-histories.ts';
+import { listTransactionEvents } from '../../apps/server/src/postgres/transaction-timeline.ts';
 import { setUpDeliveries } from '../callbacks/delivery-setup.ts';
 import { checkStatusBatch, outcomesOf } from '../contract/batch-requests.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 
-let database: TestDatabase;
-let service: TestService;
+const idOf = (number: number): string => `TP${String(number).padStart(10, '0')}`;
 
-before(async () => {
-  database = await createTestDatabase();
-  service = await startTestService({ rails: [], database });
-});
-after(async () => {
-  await service?.close();
-  await database?.drop();
-});
+interface Fed {
+  readonly status?: string;
+  readonly referenceOf?: (id: string) => string;
+  /** Updates in each request. */
+  readonly step?: number;
+}
 
-async function feed(from: number, count: number): Promise<void> {
-  const lines = Array.from({ length: count }, (_, index) => {
-    const id = `TP${String(from + index).padStart(10, '0')}`;
-    return JSON.stringify(statusUpdate({ transaction_id: id, reference_id: id }));
-  });
-  const answer = await service.feed(lines.join('\n'));
+/** Feeds a status update of each of `count` transactions, which are numbered from `from` on. */
+async function feed(
+  service: TestService,
+  { from, count }: { readonly from: number; readonly count: number },
+  { status = 'PROCESS', referenceOf = (id) => id, step = 500 }: Fed = {},
+): Promise<void> {
+  for (let start = from; start < from + count; start += step) {
+    const updates = Array.from({ length: Math.min(step, from + count - start) }, (_, index) => {
+      const id = idOf(start + index);
+      return JSON.stringify(statusUpdate({ transaction_id: id, reference_id: referenceOf(id), status }));
+    });
+    const answer = await service.feed(updates.join('\n'));
+    assert.equal(answer.status, 200, answer.text);
+  }
+}
+
+async function lookUpReference(service: TestService, reference: string): Promise<void> {
+  const answer = await service.get(`/api/v1/check-status?reference_id=${encodeURIComponent(reference)}`);
   assert.equal(answer.status, 200, answer.text);
 }
 
-async function lookUp(times: number): Promise<void> {
+/** A service with a database of its own, and a connection to that. */
+async function withFreshService(work: (fresh: TestService, client: pg.Client) => Promise<void>): Promise<void> {
+  const fresh = await startTestService({ rails: [] });
+  const client = new pg.Client(fresh.database.connection);
+  try {
+    await client.connect();
+    await work(fresh, client);
+  } finally {
+    await client.end();
+    await fresh.close();
+  }
+}
+
+const keepFromAutovacuum = (client: pg.Client, table: string): Promise<unknown> =>
+  client.query(`alter table tiba.${table} set (autovacuum_enabled = off)`);
+
+async function lookUp(service: TestService, times: number): Promise<void> {
   for (let time = 0; time < times; time += 1) {
     assert.equal((await service.get('/api/v1/check-status/TP0000000001')).status, 200);
     const ids = ['TP0000000001', 'TP0000000002', 'NONE'];
@@ -53,100 +81,69 @@ async function rowsRead(client: pg.Client, tables = TABLES_OF_FEEDS): Promise<{ 
   return rows[0] ?? { whole: 0, indexed: 0 };
 }
 
+/** How many entries of the indexes of these tables all statements together have read. */
+async function entriesRead(client: pg.Client, tables: readonly string[]): Promise<number> {
+  const { rows } = await client.query<{ entries: number }>(
+    'select sum(idx_tup_read)::integer as entries from pg_stat_user_indexes where relname = any ($1)',
+    [tables],
+  );
+  return rows[0]?.entries ?? Number.NaN;
+}
+
 // Regression: on an empty database, foreign key checks chose the index of reference IDs, by client_id alone, and read
 // all transactions of the client for each line.
-test('connections that were opened on an empty database use the keys when it has grown', async () => {
-  const fresh = await startTestService({ rails: [] });
-  const client = new pg.Client(fresh.database.connection);
-  try {
-    await client.connect();
-    for (let from = 0; from < 3_000; from += 100) {
-      const updates = Array.from({ length: 100 }, (_, index) =>
-        statusUpdate({
-          transaction_id: `TQ${String(from + index).padStart(10, '0')}`,
-          reference_id: `fresh ${from + index}`,
-          status: 'SUCCESS',
-        }),
-      );
-      assert.equal((await fresh.feed(updates)).status, 200);
-    }
+test('connections that were opened on an empty database use the keys when it has grown', () =>
+  withFreshService(async (fresh, client) => {
+    const referenceOf = (id: string): string => `fresh ${id}`;
+    await feed(fresh, { from: 0, count: 3_000 }, { status: 'SUCCESS', referenceOf, step: 100 });
     await fresh.app.close();
     const { indexed } = await rowsRead(client);
     assert.ok(indexed < 60_000, `${indexed} rows were read by an index`);
-  } finally {
-    await client.end();
-    await fresh.close();
-  }
-});
+  }));
+
+const longReferenceOf = (id: string): string => id.padStart(70, 'long reference ');
 
 // Regression: the index of long reference IDs is the first one with two levels. While a client had some hundred final
 // transactions, PostgreSQL took another index for a look-up by reference, by client_id alone, and kept that plan.
-test('a plan that was made for a small table looks long reference IDs up by their key', async () => {
-  const fresh = await startTestService({ rails: [] });
-  const client = new pg.Client(fresh.database.connection);
-  const referenceOf = (number: number): string => String(number).padStart(70, 'long reference ');
-  const feedFinal = async (from: number, count: number): Promise<void> => {
-    const updates = Array.from({ length: count }, (_, index) =>
-      statusUpdate({
-        transaction_id: `TR${String(from + index).padStart(10, '0')}`,
-        reference_id: referenceOf(from + index),
-        status: 'SUCCESS',
-      }),
-    );
-    assert.equal((await fresh.feed(updates)).status, 200);
-  };
-  const lookUpReferences = async (count: number): Promise<void> => {
-    for (let number = 0; number < count; number += 1) {
-      const reference = encodeURIComponent(referenceOf(number));
-      assert.equal((await fresh.get(`/api/v1/check-status?reference_id=${reference}`)).status, 200);
-    }
-  };
-  try {
-    await client.connect();
-    await client.query('alter table tiba.transactions_final set (autovacuum_enabled = off)');
-    for (let from = 0; from < 120; from += 20) await feedFinal(from, 20);
+test('a plan that was made for a small table looks long reference IDs up by their key', () =>
+  withFreshService(async (fresh, client) => {
+    const final = { status: 'SUCCESS', referenceOf: longReferenceOf };
+    const lookUpReferences = async (count: number): Promise<void> => {
+      for (let number = 0; number < count; number += 1) await lookUpReference(fresh, longReferenceOf(idOf(number)));
+    };
+    await keepFromAutovacuum(client, 'transactions_final');
+    await feed(fresh, { from: 0, count: 120 }, { ...final, step: 20 });
     // From the sixth time on PostgreSQL keeps the plan of a prepared statement.
     await lookUpReferences(20);
-    for (let from = 120; from < 3_120; from += 500) await feedFinal(from, 500);
+    await feed(fresh, { from: 120, count: 3_000 }, final);
     await lookUpReferences(100);
     await fresh.app.close();
     const { indexed } = await rowsRead(client);
     assert.ok(indexed < 30_000, `${indexed} rows were read by an index`);
-  } finally {
-    await client.end();
-    await fresh.close();
-  }
-});
+  }));
 
 // Regression: connections kept plans of foreign keys and prepared statements that were made for a small table. The
 // first long feed then scanned the whole table for every line, until its deadline passed and it got 503.
-test('a table that was analyzed while it was small is read by its keys when it has grown', async () => {
-  const client = new pg.Client(database.connection);
-  await client.connect();
-  try {
-    await feed(0, 16);
+test('a table that was analyzed while it was small is read by its keys when it has grown', () =>
+  withFreshService(async (fresh, client) => {
+    await feed(fresh, { from: 0, count: 16 });
     // Autovacuum does this at any time.
     await client.query('vacuum analyze tiba.transactions, tiba.status_messages, tiba.other_status_updates');
-    await feed(0, 16);
-    await lookUp(10);
-    await feed(16, 3_000);
-    await lookUp(50);
+    await feed(fresh, { from: 0, count: 16 });
+    await lookUp(fresh, 10);
+    await feed(fresh, { from: 16, count: 3_000 }, { step: 3_000 });
+    await lookUp(fresh, 50);
     // A connection reports its statistics at the latest when it ends.
-    await service.close();
+    await fresh.app.close();
     const { whole, indexed } = await rowsRead(client);
     assert.ok(whole < 1_000, `${whole} rows were read by sequential scans`);
     // A few rows per line, including the one that marks it overdue; with a wrong plan it would be millions.
     assert.ok(indexed < 60_000, `${indexed} rows were read by an index`);
-  } finally {
-    await client.end();
-  }
-});
-
-const idOf = (number: number): string => `TV${String(number).padStart(10, '0')}`;
+  }));
 
 /** Vacuums a table that is empty and has had rows, and keeps autovacuum from doing so again. */
 async function vacuumEmpty(client: pg.Client, table: string): Promise<void> {
-  await client.query(`alter table tiba.${table} set (autovacuum_enabled = off)`);
+  await keepFromAutovacuum(client, table);
   await client.query(`vacuum tiba.${table}`);
   const { rows } = await client.query<{ reltuples: number; relpages: number }>(
     "select reltuples, relpages from pg_class where relnamespace = 'tiba'::regnamespace and relname = $1",
@@ -160,88 +157,76 @@ async function vacuumEmpty(client: pg.Client, table: string): Promise<void> {
 // until a deadline passed and the feed got 503.
 for (const [title, referenceOf] of [
   ['short', (id: string) => id],
-  ['long', (id: string) => id.padStart(70, 'long reference ')],
+  ['long', longReferenceOf],
 ] as const) {
-  test(`transactions are read by their keys after a vacuum of none, with ${title} references`, async () => {
-    const fresh = await startTestService({ rails: [] });
-    const client = new pg.Client(fresh.database.connection);
-    const feedAll = async (from: number, count: number, status: string): Promise<void> => {
-      for (let start = from; start < from + count; start += 500) {
-        const updates = Array.from({ length: 500 }, (_, index) => {
-          const id = idOf(start + index);
-          return statusUpdate({ transaction_id: id, reference_id: referenceOf(id), status });
-        });
-        const answer = await fresh.feed(updates);
-        assert.equal(answer.status, 200, answer.text);
-      }
-    };
-    try {
-      await client.connect();
-      await feedAll(0, 1_000, 'PROCESS');
-      await feedAll(0, 1_000, 'SUCCESS');
+  test(`transactions are read by their keys after a vacuum of none, with ${title} references`, () =>
+    withFreshService(async (fresh, client) => {
+      await feed(fresh, { from: 0, count: 1_000 }, { referenceOf });
+      await feed(fresh, { from: 0, count: 1_000 }, { referenceOf, status: 'SUCCESS' });
       await vacuumEmpty(client, 'transactions_in_process');
       const before = await rowsRead(client);
-      await feedAll(1_000, 3_000, 'PROCESS');
+      await feed(fresh, { from: 1_000, count: 3_000 }, { referenceOf });
       for (let number = 1_000; number < 1_050; number += 1) {
-        const reference = encodeURIComponent(referenceOf(idOf(number)));
         assert.equal((await fresh.get(`/api/v1/check-status/${idOf(number)}`)).status, 200);
-        assert.equal((await fresh.get(`/api/v1/check-status?reference_id=${reference}`)).status, 200);
+        await lookUpReference(fresh, referenceOf(idOf(number)));
       }
-      await feedAll(1_000, 3_000, 'SUCCESS');
+      await feed(fresh, { from: 1_000, count: 3_000 }, { referenceOf, status: 'SUCCESS' });
       await fresh.app.close();
       const indexed = (await rowsRead(client)).indexed - before.indexed;
       assert.ok(indexed < 60_000, `${indexed} rows were read by an index`);
-    } finally {
-      await client.end();
-      await fresh.close();
-    }
-  });
+    }));
 }
 
 // Regression: with a plan for few rows, each batch of transactions that became overdue, or ended afterwards, read all
 // transactions, and all events of the client. Autovacuum may take minutes to count the rows again.
-test('overdue transactions are marked and ended by their keys while the tables are thought to be small', async () => {
-  const fresh = await startTestService({ rails: [] });
-  const client = new pg.Client(fresh.database.connection);
-  const entriesRead = async (): Promise<number> => {
-    const { rows } = await client.query<{ entries: number }>(
-      `select sum(idx_tup_read)::integer as entries from pg_stat_user_indexes
-        where relname in ('transactions_in_process', 'transactions_final', 'events')`,
-    );
-    return rows[0]?.entries ?? Number.NaN;
-  };
-  const feedAll = async (from: number, count: number, status: string): Promise<void> => {
-    const lines = Array.from({ length: count }, (_, index) => {
-      const id = idOf(from + index);
-      return JSON.stringify(statusUpdate({ transaction_id: id, reference_id: id, status }));
-    });
-    const answer = await fresh.feed(lines.join('\n'));
-    assert.equal(answer.status, 200, answer.text);
-  };
-  try {
-    await client.connect();
-    await feedAll(0, 50, 'SUCCESS');
-    for (const table of ['transactions_in_process', 'transactions_final', 'events']) {
-      await client.query(`alter table tiba.${table} set (autovacuum_enabled = off)`);
+test('overdue transactions are marked and ended by their keys while the tables are thought to be small', () =>
+  withFreshService(async (fresh, client) => {
+    const tables = ['transactions_in_process', 'transactions_final', 'events'];
+    await feed(fresh, { from: 0, count: 50 }, { status: 'SUCCESS' });
+    for (const table of tables) {
+      await keepFromAutovacuum(client, table);
       await client.query(`vacuum analyze tiba.${table}`);
     }
-    const before = await entriesRead();
-    await feedAll(50, 5_000, 'PROCESS');
+    const before = await entriesRead(client, tables);
+    await feed(fresh, { from: 50, count: 5_000 }, { step: 5_000 });
     await eventually('all are overdue', async () => {
       const { rowCount } = await client.query(
         'select from tiba.transactions_in_process where overdue_since is null limit 1',
       );
       return rowCount === 0;
     });
-    await feedAll(50, 5_000, 'SUCCESS');
+    await feed(fresh, { from: 50, count: 5_000 }, { status: 'SUCCESS', step: 5_000 });
     await fresh.app.close();
-    const entries = (await entriesRead()) - before;
+    const entries = (await entriesRead(client, tables)) - before;
     assert.ok(entries < 120_000, `${entries} entries of indexes were read`);
-  } finally {
-    await client.end();
-    await fresh.close();
-  }
-});
+  }));
+
+// Regression: until the first statistics, each look-up of a transaction's events read all events of the client as well.
+test('events of a transaction are found by its ID before the first statistics', () =>
+  withFreshService(async (fresh, client) => {
+    await keepFromAutovacuum(client, 'events');
+    await feed(fresh, { from: 0, count: 3_000 }, { status: 'SUCCESS' });
+    const { clientId } = fresh.alpha;
+    const database = openDatabase({
+      connection: fresh.database.connection,
+      connectionsMax: 1,
+      log: pino({ base: null }),
+    });
+    const before = await entriesRead(client, ['events']);
+    for (let number = 0; number < 20; number += 1) {
+      const events = await listTransactionEvents(database, { clientId, transactionId: idOf(number) }, 10);
+      assert.equal(events.length, 1);
+    }
+    const ids = Array.from({ length: 100 }, (_, number) => idOf(number));
+    const histories = await readHistories(database, clientId, ids);
+    assert.deepEqual(
+      histories.map(({ events }) => events.length),
+      ids.map(() => 1),
+    );
+    await database.close();
+    const read = (await entriesRead(client, ['events'])) - before;
+    assert.ok(read < 1_000, `${read} entries of indexes were read`);
+  }));
 
 // Regression: so did the results of failed deliveries, by the index of what is due: each batch of results read all
 // deliveries of the endpoint that waited.

@@ -90,7 +90,8 @@ async function readEvents(
 ): Promise<Map<string, HistoryEvent[]>> {
   const rows = await databaseOfClient(database, clientId).query<EventRow>(
     `select v.subject_id, v.sequence, v.version, v.kind, v.occurred_at, ${EVENT_DATA} as data
-       from tiba.events v where v.client_id = $1 and v.subject_id = any ($2::text[]) order by v.sequence`,
+       from tiba.events v
+      where v.client_id = $1 collate "POSIX" and v.subject_id = any ($2::text[]) order by v.sequence`,
     [clientId, transactionIds],
   );
   return groupBy(

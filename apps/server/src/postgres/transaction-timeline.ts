@@ -75,7 +75,7 @@ export async function listTransactionEvents(
 ): Promise<TransactionEvent[]> {
   const rows = await database.query<{ sequence: string; version: number; kind: EventKind; occurred_at: Date }>(
     `select sequence, version, kind, occurred_at from tiba.events
-      where subject_id = $2 and client_id = $1 order by version limit $3`,
+      where subject_id = $2 and client_id = $1 collate "POSIX" order by version limit $3`,
     [clientId, transactionId, limit],
   );
   return rows.map((row) => ({

@@ -424,6 +424,8 @@ create table tiba.events (
   constraint events_data_unless_of_a_transaction check (data is not null or starts_with(kind::text, 'disbursement.'))
 );
 -- A hash index is half the size of another one, and subjects are only compared for equality.
+-- Statements that use it compare client_id with collation "POSIX", as look-ups by reference do: otherwise PostgreSQL
+-- may read all events of the client as well.
 create index events_subject_id on tiba.events using hash (subject_id);
 -- A replay selects a range of time.
 create index events_occurred_at on tiba.events (client_id, occurred_at, sequence);

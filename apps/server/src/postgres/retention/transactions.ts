@@ -55,7 +55,7 @@ with examined as materialized (
      select t.ctid as place, t.client_id, t.transaction_id, t.processed_at, t.version,
             (t.reversed_at is null or t.reversed_at < $1)
             and not exists (select from tiba.events v
-                             where v.subject_id = t.transaction_id and v.client_id = t.client_id
+                             where v.subject_id = t.transaction_id and v.client_id = t.client_id collate "POSIX"
                                    ${ofClient('v')}) as goes
        from tiba.transactions_final t
       where t.client_id = p.client_id collate "C" and t.processed_at < $1 ${ofClient('t')}
