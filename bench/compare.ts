@@ -1,27 +1,14 @@
+import { startBaseline } from './baseline.ts';
 import type { BenchContext } from './bench-context.ts';
 import { makeDatabase } from './database/databases.ts';
-import { NUMBER } from './load/load.ts';
-import { recordResponse } from './load/record.ts';
 import { type Measurement, measureInRounds, type Target } from './measure.ts';
 import type { Options } from './options.ts';
 import { medians, pairedRatio, type Ratio } from './ratios.ts';
 import { type Row, rowsOf } from './report.ts';
-import {
-  CHECK_STATUS_PATH,
-  checkAccountRequests,
-  checkStatusBatchRequests,
-  checkStatusRequests,
-  headers,
-} from './requests.ts';
-import {
-  type Service,
-  startBaselineServer,
-  startInstantBank,
-  startService,
-  startSignatureCheckingBank,
-} from './services.ts';
+import { checkAccountRequests, checkStatusBatchRequests } from './requests.ts';
+import { type Service, startInstantBank, startService, startSignatureCheckingBank } from './services.ts';
 import { checkStatusTarget } from './targets.ts';
-import { verifyBaselineServer, verifyCheckStatus, verifyCheckStatusBatch } from './verify.ts';
+import { verifyCheckStatus, verifyCheckStatusBatch } from './verify.ts';
 
 export interface Comparison {
   readonly rows: readonly Row[];
@@ -52,7 +39,7 @@ async function startTargets(context: BenchContext, options: Options): Promise<Re
   await verifyCheckStatus(context, unbatched, smallDatabase);
   const batches = await startService(context, { name: 'batches', database: smallDatabase });
   await verifyCheckStatusBatch(context, batches, smallDatabase);
-  const baseline = await startBaseline(context, small);
+  const baseline = await startBaseline(context, small, smallDatabase);
   const toInstantBank = await startService(context, {
     name: 'instant-bank',
     database: smallDatabase,
@@ -64,11 +51,7 @@ async function startTargets(context: BenchContext, options: Options): Promise<Re
     rail: await startSignatureCheckingBank(context),
   });
   return {
-    baseline: {
-      title: 'baseline: node:http, same response',
-      pid: baseline.pid,
-      requests: checkStatusRequests(baseline.address.url, small.address.token, smallDatabase),
-    },
+    baseline,
     small: checkStatusTarget(small, smallDatabase, size(smallDatabase.rows)),
     large: checkStatusTarget(large, largeDatabase, size(largeDatabase.rows)),
     unbatched: checkStatusTarget(unbatched, smallDatabase, `${size(smallDatabase.rows)}, no batching`),
@@ -89,14 +72,6 @@ const checkAccountTarget = (service: Service, title: string): Target => ({
   service,
   requests: checkAccountRequests(service),
 });
-
-async function startBaseline(context: BenchContext, service: Service) {
-  const url = service.address.publicUrl + CHECK_STATUS_PATH.replace(NUMBER, '0000000000');
-  const recorded = await recordResponse(url, headers(service.address.token));
-  const baseline = await startBaselineServer(context, recorded);
-  await verifyBaselineServer(baseline.address.url, recorded);
-  return baseline;
-}
 
 function ratiosOf(measured: Record<Name, Measurement[]>, { smallRows, largeRows }: Options): Ratio[] {
   const { baseline, small, large, unbatched, batchOf100, instantBank } = measured;

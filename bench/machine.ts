@@ -19,11 +19,12 @@ async function describePostgres(connectionString: string): Promise<string> {
   const client = new pg.Client({ connectionString });
   await client.connect();
   try {
-    const { rows } = await client.query<{ version: string; buffers: string }>(
-      `select current_setting('server_version') as version, current_setting('shared_buffers') as buffers`,
+    const { rows } = await client.query<{ version: string; buffers: string; huge: string }>(
+      `select current_setting('server_version') as version, current_setting('shared_buffers') as buffers,
+              current_setting('huge_pages_status') as huge`,
     );
-    const [{ version, buffers } = { version: 'unknown', buffers: 'unknown' }] = rows;
-    return `PostgreSQL ${version} with ${buffers} of shared_buffers`;
+    const [{ version, buffers, huge } = { version: 'unknown', buffers: 'unknown', huge: 'off' }] = rows;
+    return `PostgreSQL ${version} with ${buffers} of shared_buffers${huge === 'on' ? ' in huge pages' : ''}`;
   } finally {
     await client.end();
   }

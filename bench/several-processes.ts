@@ -6,6 +6,7 @@ import { openDatabase } from '../apps/server/src/postgres/database.ts';
 import { processTreeOf } from '../test/sandbox/processes.ts';
 import { eventually } from '../test/support/eventually.ts';
 import { logIn, startServe } from '../test/support/serve.ts';
+import { startBaseline } from './baseline.ts';
 import type { BenchContext } from './bench-context.ts';
 import type { Comparison } from './compare.ts';
 import { type BenchDatabase, makeDatabase } from './database/databases.ts';
@@ -16,11 +17,12 @@ import type { Options } from './options.ts';
 import { pairedRatio } from './ratios.ts';
 import { rowsOf } from './report.ts';
 import { checkStatusRequests } from './requests.ts';
+import type { Service } from './services.ts';
 import { verifyCheckStatus } from './verify.ts';
 
 /**
- * `npm run serve` with TIBA_PROCESSES=2, and with one process; and two services that share nothing but the core, which
- * say what two processes cost that take turns on one core (docs/benchmarks.md).
+ * `npm run serve` with TIBA_PROCESSES=2, and with one process; and two services, and two baseline servers, that share
+ * nothing but the core. They say what two processes cost that take turns on one core (docs/benchmarks.md).
  */
 export async function compareProcesses(context: BenchContext, options: Options): Promise<Comparison> {
   const database = await makeDatabase(context, 'bench_small', options.smallRows);
@@ -28,6 +30,8 @@ export async function compareProcesses(context: BenchContext, options: Options):
   const one = await startTarget(context, database, { processes: 1, secret });
   const another = await startTarget(context, database, { processes: 1, secret });
   const two = await startTarget(context, database, { processes: 2, secret });
+  const baseline = await startBaseline(context, one.service, database);
+  const anotherBaseline = await startBaseline(context, one.service, database);
   const targets = {
     one,
     two,
@@ -37,6 +41,13 @@ export async function compareProcesses(context: BenchContext, options: Options):
       title: 'check-status, two services of one process',
       workers: [...(one.workers ?? []), another.pid, ...(another.workers ?? [])],
       secondRequests: another.requests,
+    },
+    baseline,
+    twoBaselines: {
+      ...baseline,
+      title: 'two baseline servers',
+      workers: [anotherBaseline.pid],
+      secondRequests: anotherBaseline.requests,
     },
   };
   const measured = await measureInRounds(context, targets, options);
@@ -64,6 +75,11 @@ export async function compareProcesses(context: BenchContext, options: Options):
         budget: null,
       },
       {
+        title: 'two baseline servers / one baseline server: CPU per request',
+        value: pairedRatio(measured.twoBaselines, measured.baseline, 'cpuUsPerRequest'),
+        budget: null,
+      },
+      {
         title: 'two processes / one process: per second',
         value: pairedRatio(measured.two, measured.one, 'perSecond'),
         budget: null,
@@ -88,7 +104,7 @@ async function startTarget(
   context: BenchContext,
   database: BenchDatabase,
   { processes, secret }: { readonly processes: number; readonly secret: string },
-): Promise<Target> {
+): Promise<Target & { readonly service: Service }> {
   const { cores, directory, closers, signal } = context;
   signal.throwIfAborted();
   const logFile = path.join(directory, `processes-${processes}.log`);
