@@ -3,10 +3,11 @@ import { test } from 'node:test';
 import pg from 'pg';
 import pino from 'pino';
 import { type ClaimedDelivery, claimDeliveries } from '../../apps/server/src/postgres/callback-deliveries.ts';
+import { listDeliveries } from '../../apps/server/src/postgres/callback-history.ts';
 import { type RecordedAttempt, recordResults } from '../../apps/server/src/postgres/callback-results.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { readHistories } from '../../apps/server/src/postgres/transaction-histories.ts';
-import { listTransactionEvents } from '../../apps/server/src/postgres/transaction-timeline.ts';
+import { listEventDeliveries, listTransactionEvents } from '../../apps/server/src/postgres/transaction-timeline.ts';
 import { setUpDeliveries } from '../callbacks/delivery-setup.ts';
 import { checkStatusBatch, outcomesOf } from '../contract/batch-requests.ts';
 import { eventually } from '../support/eventually.ts';
@@ -260,6 +261,46 @@ test('results of deliveries are stored by their keys after a vacuum of none', as
     await client.end();
     await setup.close();
   }
+});
+
+// Regression: until the first statistics, each delivery of a list or of a timeline read all attempts of its endpoint.
+test('deliveries are found by their keys before the first statistics', async () => {
+  const setup = await setUpDeliveries();
+  const client = new pg.Client(setup.testDatabase.connection);
+  const tables = ['callback_outbox', 'callback_attempts', 'events'];
+  try {
+    await client.connect();
+    for (const table of tables) await keepFromAutovacuum(client, table);
+    const endpoint = await setup.addEndpoint('https://callbacks.example.com/');
+    await setup.succeed(2_000);
+    for (let batch = 0; batch < 10; batch += 1) {
+      const claimed = await claimDeliveries(setup.database, endpoint, { limit: 100, leaseMs: 600_000 });
+      await recordResults(setup.database, claimed.map(succeededAttempt), []);
+    }
+    const entriesReadNow = async (): Promise<number> => {
+      await setup.database.query('select pg_stat_force_next_flush()');
+      return entriesRead(client, tables);
+    };
+    const before = await entriesReadNow();
+    const filter = { endpointId: null, state: 'delivered', after: null, limit: 20 } as const;
+    const delivered = await listDeliveries(setup.database, endpoint.clientId, filter);
+    assert.equal(delivered.length, 20);
+    for (const { sequence } of delivered) {
+      assert.equal((await listEventDeliveries(setup.database, endpoint.clientId, [sequence])).length, 1);
+    }
+    const read = (await entriesReadNow()) - before;
+    assert.ok(read < 2_000, `${read} entries of indexes were read`);
+  } finally {
+    await client.end();
+    await setup.close();
+  }
+});
+
+const succeededAttempt = (delivery: ClaimedDelivery): RecordedAttempt => ({
+  ...failedAttempt(delivery),
+  httpStatus: 200,
+  state: 'delivered',
+  delayMs: null,
 });
 
 const failedAttempt = ({ endpoint, sequence, attempt }: ClaimedDelivery): RecordedAttempt => ({

@@ -49,6 +49,9 @@ export interface DeliveryRow extends Record<string, unknown> {
 /**
  * SQL: all deliveries, as the view `tiba.callback_deliveries` has them. A statement with the view would ask all nodes
  * of a distributed database: here a table is marked.
+ *
+ * `offset 0` keeps PostgreSQL from making joins of these conditions. Until it has counted the rows of the tables, such
+ * a join would read all that the endpoint has, for each delivery.
  */
 export const DELIVERIES = `(
   select client_id, endpoint_id, sequence, state, attempts, greatest(next_attempt_at, claimed_until) as next_attempt_at,
@@ -64,9 +67,11 @@ export const DELIVERIES = `(
    where a.http_status between 200 and 299
      and not exists (select from tiba.callback_attempts l
                       where l.client_id = a.client_id and l.endpoint_id = a.endpoint_id and l.sequence = a.sequence
-                        and l.attempt > a.attempt and l.http_status between 200 and 299)
+                        and l.attempt > a.attempt and l.http_status between 200 and 299
+                            ${ofClient('l')} offset 0)
      and not exists (select from tiba.callback_outbox o
-                      where o.client_id = a.client_id and o.endpoint_id = a.endpoint_id and o.sequence = a.sequence))`;
+                      where o.client_id = a.client_id and o.endpoint_id = a.endpoint_id and o.sequence = a.sequence
+                            ${ofClient('o')} offset 0))`;
 
 /** Columns of a delivery `d` and its event `v`. */
 export const DELIVERY_COLUMNS = `d.client_id, d.endpoint_id, d.sequence, v.subject_id, v.version, v.kind,
@@ -102,7 +107,7 @@ export async function listDeliveries(
             and a.sequence <= $4 and (a.sequence < $4 or a.endpoint_id < $5)
             and not exists (select from tiba.callback_outbox o
                              where o.client_id = a.client_id and o.endpoint_id = a.endpoint_id
-                               and o.sequence = a.sequence ${ofClient('o')}) ${ofClient('a')}
+                               and o.sequence = a.sequence ${ofClient('o')} offset 0) ${ofClient('a')}
           -- Not in a condition, which the planner would find false: Citus then does not see whose rows these are.
           order by a.sequence desc limit $7)
       ) latest

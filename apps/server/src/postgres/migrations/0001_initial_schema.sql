@@ -507,6 +507,7 @@ create table tiba.callback_attempts (
 );
 
 -- Every delivery, also the finished ones. An attempt that succeeded ends a delivery, unless it was replayed since.
+-- postgres/callback-history.ts says why `offset 0`.
 create view tiba.callback_deliveries as
 select client_id, endpoint_id, sequence, state, attempts, greatest(next_attempt_at, claimed_until) as next_attempt_at,
        ended_at
@@ -520,9 +521,10 @@ select a.client_id, a.endpoint_id, a.sequence, 'delivered',
  where a.http_status between 200 and 299
    and not exists (select from tiba.callback_attempts l
                     where l.client_id = a.client_id and l.endpoint_id = a.endpoint_id and l.sequence = a.sequence
-                      and l.attempt > a.attempt and l.http_status between 200 and 299)
+                      and l.attempt > a.attempt and l.http_status between 200 and 299 offset 0)
    and not exists (select from tiba.callback_outbox o
-                    where o.client_id = a.client_id and o.endpoint_id = a.endpoint_id and o.sequence = a.sequence);
+                    where o.client_id = a.client_id and o.endpoint_id = a.endpoint_id and o.sequence = a.sequence
+                   offset 0);
 
 -- Replays of many callbacks that operators ordered. Processes carry them out together, endpoint by endpoint.
 create table tiba.callback_replays (
