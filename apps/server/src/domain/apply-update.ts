@@ -102,6 +102,45 @@ function applyToKnown(known: Transaction, update: StatusUpdate, context: UpdateC
   };
 }
 
+/**
+ * The transaction in PROCESS that this update most probably ends: what the update says, without its end. Most cores send
+ * a full record each time. null for an update that ends nothing, or leaves out what such a transaction must have.
+ */
+export function assumedInProcess(update: StatusUpdate, { versionFloor }: UpdateContext): Transaction | null {
+  const { referenceId, amount, bankCode, bankName, accountNumber, accountName, createdAt } = update;
+  if (!isFinal(update.status)) return null;
+  if (referenceId === undefined || amount === undefined || bankCode === undefined || bankName === undefined) return null;
+  if (accountNumber === undefined || accountName === undefined || createdAt === undefined) return null;
+  return {
+    clientId: update.clientId,
+    transactionId: update.transactionId,
+    referenceId,
+    status: 'PROCESS',
+    amount,
+    fee: update.fee ?? DEFAULT_FEE,
+    currency: update.currency ?? DEFAULT_CURRENCY,
+    bankCode,
+    bankName,
+    accountNumber,
+    accountName,
+    description: update.description ?? '',
+    createdAt,
+    processedAt: null,
+    failureReason: null,
+    version: versionFloor + 1,
+    rail: update.rail ?? null,
+    railReference: update.railReference ?? null,
+    reversedAt: null,
+    sourceAccountNumber: update.sourceAccountNumber ?? null,
+    serviceCode: update.serviceCode ?? null,
+    externalId: update.externalId ?? null,
+    bankReference: update.bankReference ?? null,
+    // It has one, which depends on its bank, and which its end removes.
+    expectedBy: null,
+    overdueSince: null,
+  };
+}
+
 /** Marks a transaction overdue, once, if it is still in PROCESS when its bank was expected to have finished. */
 export function markOverdue(known: Transaction, context: Pick<UpdateContext, 'now' | 'versionFloor'>): UpdateResult {
   const { now } = context;
@@ -134,7 +173,7 @@ function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs
     accountNumber,
     accountName,
     fee: update.fee ?? DEFAULT_FEE,
-    currency: update.currency ?? 'IDR',
+    currency: update.currency ?? DEFAULT_CURRENCY,
     description: update.description ?? '',
     createdAt,
     ...finalFields(update, now),
@@ -155,6 +194,7 @@ function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs
 const REQUIRED_FIELDS = ['referenceId', 'amount', 'bankCode', 'bankName', 'accountNumber', 'accountName'] as const;
 
 const DEFAULT_FEE = '0.00';
+const DEFAULT_CURRENCY = 'IDR';
 
 /** Why the update cannot be the first one of its transaction; null if it can, and then it inserts the transaction. */
 export function rejectionAsFirst(update: StatusUpdate): string | null {

@@ -137,6 +137,18 @@ const COLUMNS = [
 
 const COPY_SQL = `copy tiba.transactions_in_process (${COLUMNS.join(', ')}) from stdin`;
 
+/** Of a final transaction. */
+const FINAL_COLUMNS = [
+  ...COLUMNS.filter((column) => column !== 'expected_by'),
+  'processed_at',
+  'failure_reason',
+  'reversed_at',
+  'overdue_since',
+  'advanced_by',
+] as const;
+
+const COPY_FINAL_SQL = `copy tiba.transactions_final (${FINAL_COLUMNS.join(', ')}) from stdin`;
+
 /** The status updates that a transaction itself names. */
 export interface AppliedUpdateIds {
   /** In decimal digits, as is the other. null: `tiba.other_status_updates` has it, or there was none. */
@@ -147,6 +159,12 @@ export interface AppliedUpdateIds {
 /** A transaction as it is to be stored. */
 export interface TransactionToStore extends AppliedUpdateIds {
   readonly transaction: Transaction;
+}
+
+/** A transaction that becomes final. */
+export interface TransactionToEnd extends TransactionToStore {
+  /** As it is in transactions_in_process, but for `expectedBy`. */
+  readonly before: Transaction;
 }
 
 /** SQLSTATE unique_violation. */
@@ -167,11 +185,20 @@ export async function insertTransactions(query: Query, toStore: readonly Transac
   } else if (!(await copyTransactions(query, toStore))) return false;
   if (await existFinal(query, toStore)) return false;
   const final = toStore.filter(({ transaction }) => isFinal(transaction.status));
-  // Only one that is restored from the archive was overdue before it was inserted.
-  const wasOverdue = final.some(({ transaction }) => transaction.overdueSince !== null);
-  await (wasOverdue ? updateTransactions(query, final) : endTransactions(query, final));
-  return true;
+  return endTransactions(
+    query,
+    final.map((each) => ({ ...each, before: beforeItsEnd(each.transaction) })),
+  );
 }
+
+/** A new transaction that is final already, in its first step. */
+const beforeItsEnd = (transaction: Transaction): Transaction => ({
+  ...transaction,
+  status: 'PROCESS',
+  processedAt: null,
+  // Each row in PROCESS has one, also for this moment.
+  expectedBy: transaction.expectedBy ?? transaction.createdAt,
+});
 
 async function copyTransactions(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {
   // In key order, so that two feeds with the same transactions cannot deadlock, as with locks.
@@ -197,34 +224,50 @@ const isInKeyOrder = (toStore: readonly TransactionToStore[]): boolean =>
   });
 
 /** A row of transactions_in_process; one that is final already becomes so in a second step. */
-function newValues({ transaction, insertedBy }: TransactionToStore): (string | null)[] {
-  return [
-    transaction.clientId,
-    transaction.transactionId,
-    transaction.referenceId,
-    'PROCESS',
-    transaction.amount,
-    transaction.fee,
-    transaction.currency,
-    transaction.bankCode,
-    transaction.bankName,
-    transaction.accountNumber,
-    transaction.accountName,
-    transaction.description,
-    transaction.createdAt,
-    String(transaction.version),
-    transaction.rail,
-    transaction.railReference,
-    transaction.sourceAccountNumber,
-    transaction.serviceCode,
-    transaction.externalId,
-    transaction.bankReference,
-    // Each row in PROCESS has one, also for the moment before it is final.
-    transaction.expectedBy ?? transaction.createdAt,
-    isFinal(transaction.status) ? renderedColumn({ ...transaction, processedAt: null }) : renderedColumn(transaction),
-    insertedBy,
-  ];
+function newValues({ transaction: given, insertedBy }: TransactionToStore): (string | null)[] {
+  const transaction = isFinal(given.status) ? beforeItsEnd(given) : given;
+  return [...commonValues(transaction), transaction.expectedBy, renderedColumn(transaction), insertedBy];
 }
+
+/** Those of `FINAL_COLUMNS`. */
+const finalValues = (
+  { transaction, advancedBy }: TransactionToStore,
+  rendered: string,
+  insertedBy: string | null,
+): (string | null)[] => [
+  ...commonValues(transaction),
+  rendered,
+  insertedBy,
+  transaction.processedAt,
+  transaction.failureReason,
+  transaction.reversedAt,
+  transaction.overdueSince,
+  advancedBy,
+];
+
+/** In the order in which `COLUMNS` begins. */
+const commonValues = (transaction: Transaction): (string | null)[] => [
+  transaction.clientId,
+  transaction.transactionId,
+  transaction.referenceId,
+  transaction.status,
+  transaction.amount,
+  transaction.fee,
+  transaction.currency,
+  transaction.bankCode,
+  transaction.bankName,
+  transaction.accountNumber,
+  transaction.accountName,
+  transaction.description,
+  transaction.createdAt,
+  String(transaction.version),
+  transaction.rail,
+  transaction.railReference,
+  transaction.sourceAccountNumber,
+  transaction.serviceCode,
+  transaction.externalId,
+  transaction.bankReference,
+];
 
 /** Whether a final transaction has one of these transaction IDs or reference IDs. */
 async function existFinal(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {
@@ -249,8 +292,35 @@ async function existFinal(query: Query, toStore: readonly TransactionToStore[]):
   return rowCount !== 0;
 }
 
-/** Of a transaction that becomes final. */
-const END_COLUMNS = [
+const END_COLUMNS = ['client_id', 'transaction_id', 'stored'] as const;
+
+/** What a row of transactions_in_process must still be when it is deleted. Whatever changes a row changes one of these. */
+const STORED = `concat_ws(E'\\x02', t.version, t.rendered, t.reference_id, t.currency, t.bank_code, t.bank_name,
+            t.account_number, t.account_name, t.description, coalesce(t.rail, ''), coalesce(t.rail_reference, ''),
+            coalesce(t.source_account_number, ''), coalesce(t.service_code, ''), coalesce(t.external_id, ''),
+            coalesce(t.bank_reference, ''))`;
+
+const storedText = (before: Transaction, rendered: string): string =>
+  [
+    before.version,
+    rendered,
+    before.referenceId,
+    before.currency,
+    before.bankCode,
+    before.bankName,
+    before.accountNumber,
+    before.accountName,
+    before.description,
+    before.rail,
+    before.railReference,
+    before.sourceAccountNumber,
+    before.serviceCode,
+    before.externalId,
+    before.bankReference,
+  ].join('\u0002');
+
+/** What an update may change. */
+const CHANGING_COLUMNS = [
   'client_id',
   'transaction_id',
   'status',
@@ -260,10 +330,6 @@ const END_COLUMNS = [
   'reversed_at',
   'rendered',
   'advanced_by',
-] as const;
-
-/** What else an update may change. */
-const OTHER_COLUMNS = [
   'rail',
   'rail_reference',
   'source_account_number',
@@ -279,17 +345,14 @@ const KEYS = `t.client_id = any (${arrayFromParameter(1)} collate "C")
    and t.transaction_id = any (${arrayFromParameter(2)} collate "C")`;
 
 const END_SQL = `
-update tiba.transactions t
-   set status = input.status, processed_at = input.processed_at::timestamptz,
-       failure_reason = nullif(input.failure_reason, ''), version = input.version::int,
-       reversed_at = nullif(input.reversed_at, '')::timestamptz, expected_by = null, rendered = input.rendered,
-       advanced_by = nullif(input.advanced_by, '')::bigint
-  from ${tableFromParameters(END_COLUMNS)}
- where t.client_id = input.client_id collate "C" and t.transaction_id = input.transaction_id collate "C" and ${KEYS}
-   -- The last of several guards: a final status never changes.
-   and t.status = 'PROCESS'`;
-
-const CHANGING_COLUMNS = [...END_COLUMNS, ...OTHER_COLUMNS] as const;
+with ended as (
+  delete from tiba.transactions_in_process t
+   using ${tableFromParameters(END_COLUMNS, 'position')}
+   where t.client_id = input.client_id collate "C" and t.transaction_id = input.transaction_id collate "C" and ${KEYS}
+     and ${STORED} = input.stored
+  returning input.position, t.inserted_by
+)
+select string_agg(coalesce(inserted_by::text, ''), ',' order by position) as inserted_by from ended`;
 
 // A distributed PostgreSQL converts no text to a time inside an update.
 const UPDATE_SQL = `
@@ -313,7 +376,7 @@ update tiba.transactions t
        rendered = c.rendered, advanced_by = coalesce(c.advanced_by, t.advanced_by)
   from changed c
  where t.client_id = c.client_id and t.transaction_id = c.transaction_id and ${KEYS} ${ofClient('t')}
-   -- As above.
+   -- The last of several guards: a final status never changes.
    and (t.status = 'PROCESS' or t.status = c.status)`;
 
 /**
@@ -325,11 +388,32 @@ export async function updateTransactions(query: Query, toStore: readonly Transac
   await query(UPDATE_SQL, toColumnParameters(CHANGING_COLUMNS, toStore.map(toChangingRow)), 'update-transactions');
 }
 
-/** The same for transactions that become final and change in nothing else, as nearly all do. */
-export async function endTransactions(query: Query, toStore: readonly TransactionToStore[]): Promise<void> {
-  if (toStore.length === 0) return;
-  if (query.distributed === true) return updateTransactions(query, toStore);
-  await query(END_SQL, toColumnParameters(END_COLUMNS, toStore.map(toEndRow)), 'end-transactions');
+/**
+ * The same for transactions that become final and change in nothing else, as nearly all do: their rows are deleted, and
+ * written as rows of the table of final transactions. Returns false when one of them is not stored as it is `before`;
+ * the decision is out of date then: roll back, and decide again.
+ */
+export async function endTransactions(query: Query, toEnd: readonly TransactionToEnd[]): Promise<boolean> {
+  if (toEnd.length === 0) return true;
+  if (query.distributed === true) {
+    await updateTransactions(query, toEnd);
+    return true;
+  }
+  const rendered = toEnd.map(({ before }) => renderedColumn(before));
+  const keys = toEnd.map(({ before }, index) => ({
+    client_id: before.clientId,
+    transaction_id: before.transactionId,
+    stored: storedText(before, rendered[index] ?? ''),
+  }));
+  const parameters = toColumnParameters(END_COLUMNS, keys);
+  const { rows } = await query<{ inserted_by: string | null }>(END_SQL, parameters, 'end-transactions');
+  const insertedBy = rows[0]?.inserted_by?.split(',') ?? [];
+  if (insertedBy.length !== toEnd.length) return false;
+  const finalRows = toEnd.map((each, index) =>
+    copyRow(finalValues(each, renderedColumn(each.transaction), insertedBy[index] || null)),
+  );
+  await query.copy(COPY_FINAL_SQL, finalRows.join(''));
+  return true;
 }
 
 export const toTransaction = (row: TransactionRow): Transaction => ({
@@ -362,7 +446,7 @@ export const toTransaction = (row: TransactionRow): Transaction => ({
 
 type TextRow<Column extends string> = Record<Column, string | null>;
 
-const toEndRow = ({ transaction, advancedBy }: TransactionToStore): TextRow<(typeof END_COLUMNS)[number]> => ({
+const toChangingRow = ({ transaction, advancedBy }: TransactionToStore): TextRow<(typeof CHANGING_COLUMNS)[number]> => ({
   client_id: transaction.clientId,
   transaction_id: transaction.transactionId,
   status: transaction.status,
@@ -372,15 +456,11 @@ const toEndRow = ({ transaction, advancedBy }: TransactionToStore): TextRow<(typ
   reversed_at: transaction.reversedAt,
   rendered: renderedColumn(transaction),
   advanced_by: advancedBy,
-});
-
-const toChangingRow = (toStore: TransactionToStore): TextRow<(typeof CHANGING_COLUMNS)[number]> => ({
-  ...toEndRow(toStore),
-  rail: toStore.transaction.rail,
-  rail_reference: toStore.transaction.railReference,
-  source_account_number: toStore.transaction.sourceAccountNumber,
-  service_code: toStore.transaction.serviceCode,
-  external_id: toStore.transaction.externalId,
-  bank_reference: toStore.transaction.bankReference,
-  overdue_since: toStore.transaction.overdueSince,
+  rail: transaction.rail,
+  rail_reference: transaction.railReference,
+  source_account_number: transaction.sourceAccountNumber,
+  service_code: transaction.serviceCode,
+  external_id: transaction.externalId,
+  bank_reference: transaction.bankReference,
+  overdue_since: transaction.overdueSince,
 });

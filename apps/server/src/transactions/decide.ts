@@ -1,4 +1,10 @@
-import { applyUpdate, rejectionAsFirst, type UpdateContext, type UpdateResult } from '../domain/apply-update.ts';
+import {
+  applyUpdate,
+  assumedInProcess,
+  rejectionAsFirst,
+  type UpdateContext,
+  type UpdateResult,
+} from '../domain/apply-update.ts';
 import type { EventKind } from '../domain/event.ts';
 import { keyOf } from '../domain/identifiers.ts';
 import type { StatusUpdate, Transaction } from '../domain/transaction.ts';
@@ -41,11 +47,19 @@ export interface UpdatePlan {
 
 /** A plan that `decide` made. */
 export interface DecidedPlan extends UpdatePlan {
-  /** Whether a transaction was taken for a new one, without a look. */
-  readonly isGuess: boolean;
+  /** What was assumed of at least one transaction. */
+  readonly assumed: Readonly<Record<Assumption, boolean>>;
 }
 
+/**
+ * What a batch may assume of a transaction, without a look: that an update which may be its first one is, or that an
+ * update which ends it and says everything about it finds it as it says. Nearly always that is so, and writing the batch
+ * finds out where it is not.
+ */
+export type Assumption = 'new' | 'in process';
+
 export interface Change {
+  /** As it is stored, or as it is assumed to be; null for a new one. */
   readonly before: Transaction | null;
   readonly transaction: Transaction;
   /** In order; several if one batch holds several updates of the transaction. */
@@ -56,11 +70,7 @@ export interface Change {
 }
 
 export interface DecisionContext extends UpdateContext {
-  /**
-   * Whether a transaction whose update may be its first one is taken for a new one, without a look. Nearly always it
-   * is, and the unique keys find out where it is not.
-   */
-  readonly assumesNew: boolean;
+  readonly assumes: Readonly<Record<Assumption, boolean>>;
   /**
    * Whether to look for stored transactions that hold the reference IDs of new ones. They are so rare that a first
    * attempt leaves them to the unique keys.
@@ -70,8 +80,8 @@ export interface DecisionContext extends UpdateContext {
 
 /** What is known of one transaction while a batch is decided. */
 interface Entry extends TransactionKey {
-  /** Whether it has to be looked up. */
-  isSought: boolean;
+  /** null: it has to be looked up. */
+  assumption: Assumption | null;
   /** As it is stored; null for none. */
   stored: Transaction | null;
   known: Transaction | null;
@@ -128,27 +138,47 @@ export async function decide(
       statusUpdates.push({ clientId, transactionId: recordedId, source, raw, outcome, reason });
     }
   }
-  const isGuess = context.assumesNew && entries.values().some(({ isSought }) => !isSought);
-  return { applied, ...changesOf(entries.values()), statusUpdates, isGuess };
+  return { applied, ...changesOf(entries.values()), statusUpdates, assumed: assumptionsOf(entries.values()) };
 }
 
-function entryOf(entries: Map<string, Entry>, update: StatusUpdate, { assumesNew }: DecisionContext): Entry {
+function assumptionsOf(entries: Iterable<Entry>): Record<Assumption, boolean> {
+  const assumed = { new: false, 'in process': false };
+  for (const { assumption } of entries) if (assumption !== null) assumed[assumption] = true;
+  return assumed;
+}
+
+function entryOf(entries: Map<string, Entry>, update: StatusUpdate, context: DecisionContext): Entry {
   const { clientId, transactionId } = update;
-  const isSought = !assumesNew || !mayBeFirst(update);
   const key = keyOf(clientId, transactionId);
-  const known = entries.get(key);
-  if (known !== undefined) {
-    known.isSought ||= isSought;
-    return known;
+  const existing = entries.get(key);
+  if (existing !== undefined) {
+    // What one update says is not enough to judge another one by, unless the other may be the first one as well.
+    if (existing.assumption !== 'new' || !mayBeFirst(update)) forgetAssumption(existing);
+    return existing;
   }
-  const rest = { stored: null, known: null, events: [], insertedBy: null, advancedBy: null };
-  const entry = { clientId, transactionId, isSought, ...rest };
+  const assumed = context.assumes['in process'] ? assumedInProcess(update, context) : null;
+  const isNew = assumed === null && context.assumes.new && mayBeFirst(update);
+  const entry: Entry = {
+    clientId,
+    transactionId,
+    assumption: isNew ? 'new' : assumed && 'in process',
+    stored: assumed,
+    known: assumed,
+    events: [],
+    insertedBy: null,
+    advancedBy: null,
+  };
   entries.set(key, entry);
   return entry;
 }
 
+function forgetAssumption(entry: Entry): void {
+  entry.assumption = null;
+  entry.stored = entry.known = null;
+}
+
 async function readStored(query: Query, entries: ReadonlyMap<string, Entry>): Promise<void> {
-  const sought = Array.from(entries.values()).filter(({ isSought }) => isSought);
+  const sought = Array.from(entries.values()).filter(({ assumption }) => assumption === null);
   if (sought.length === 0) return;
   for (const transaction of await lockTransactions(query, sought)) {
     const entry = entries.get(keyOf(transaction.clientId, transaction.transactionId));

@@ -7,10 +7,11 @@ import { notifyTransactionChanges } from '../postgres/transaction-changes.ts';
 import {
   endTransactions,
   insertTransactions,
+  type TransactionToEnd,
   type TransactionToStore,
   updateTransactions,
 } from '../postgres/transactions.ts';
-import type { Change, UpdatePlan } from './decide.ts';
+import type { Assumption, Change, UpdatePlan } from './decide.ts';
 
 interface Times {
   /** ISO 8601 UTC. */
@@ -21,10 +22,14 @@ interface Times {
 
 /**
  * Writes everything that a plan changes: transactions, status update records, the schedule of status inquiries, events,
- * callback deliveries and the jobs that send them. Returns false if another database transaction inserted one of the
- * transactions first: the plan is then out of date.
+ * callback deliveries and the jobs that send them. Returns what does not hold when the plan is out of date: one of the
+ * transactions is not new, or not in PROCESS as it was before. Returns null when everything is written.
  */
-export async function persist(query: Query, plan: UpdatePlan, { now, firstInquiryMs }: Times): Promise<boolean> {
+export async function persist(
+  query: Query,
+  plan: UpdatePlan,
+  { now, firstInquiryMs }: Times,
+): Promise<Assumption | null> {
   const { inserted, changed, annotated, statusUpdates } = plan;
   const ids = await insertStatusMessages(query, statusUpdates);
   const toStore = ({ transaction, insertedBy, advancedBy }: Change): TransactionToStore => ({
@@ -32,11 +37,17 @@ export async function persist(query: Query, plan: UpdatePlan, { now, firstInquir
     insertedBy: insertedBy === null ? null : String(ids[insertedBy]),
     advancedBy: advancedBy === null ? null : String(ids[advancedBy]),
   });
-  if (!(await insertTransactions(query, inserted.map(toStore)))) return false;
+  if (!(await insertTransactions(query, inserted.map(toStore)))) return 'new';
   await keepEventData(query, changed.filter(replacesEventData).map(toTransaction));
-  const { ended = [], other = [] } = Object.groupBy(changed, (change) => (onlyEnds(change) ? 'ended' : 'other'));
-  await endTransactions(query, ended.map(toStore));
-  await updateTransactions(query, [...other, ...annotated].map(toStore));
+  const toEnd: TransactionToEnd[] = [];
+  const toUpdate = annotated.map(toStore);
+  for (const change of changed) {
+    const { before } = change;
+    if (before !== null && onlyEnds(before, change.transaction)) toEnd.push({ ...toStore(change), before });
+    else toUpdate.push(toStore(change));
+  }
+  if (!(await endTransactions(query, toEnd))) return 'in process';
+  await updateTransactions(query, toUpdate);
   await insertOtherStatusUpdates(query, statusUpdates, ids);
 
   const inquirable = [...inserted, ...annotated]
@@ -52,7 +63,7 @@ export async function persist(query: Query, plan: UpdatePlan, { now, firstInquir
     query,
     [...inserted, ...changed].flatMap((change) => newEventsOf(change, now)),
   );
-  return true;
+  return null;
 }
 
 /** Fields that an update, or the clock, may add to a stored transaction. `endTransactions` does not write them. */
@@ -67,8 +78,8 @@ const ADDED_FIELDS = [
 ] as const satisfies readonly (keyof Transaction)[];
 
 /** Whether nothing changes but what `endTransactions` writes. */
-const onlyEnds = ({ before, transaction }: Change): boolean =>
-  before?.status === 'PROCESS' &&
+const onlyEnds = (before: Transaction, transaction: Transaction): boolean =>
+  before.status === 'PROCESS' &&
   isFinal(transaction.status) &&
   ADDED_FIELDS.every((field) => before[field] === transaction[field]);
 

@@ -1,12 +1,19 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { markOverdue } from '../domain/apply-update.ts';
-import type { Transaction } from '../domain/transaction.ts';
+import { isFinal, type Transaction } from '../domain/transaction.ts';
 import { type Batcher, createBatcher } from '../lib/batcher.ts';
 import { type Database, DatabaseContended, DatabaseUnavailable, type Query } from '../postgres/database.ts';
 import { byClient } from '../postgres/distributed/one-client.ts';
 import { lockTransactions } from '../postgres/transaction-locks.ts';
 import { findNewlyOverdue, findNewlyOverdueOverClients, type TransactionKey } from '../postgres/transactions.ts';
-import { type AppliedUpdate, decide, mayBeFirst, type ReceivedUpdate, type UpdatePlan } from './decide.ts';
+import {
+  type AppliedUpdate,
+  type Assumption,
+  decide,
+  mayBeFirst,
+  type ReceivedUpdate,
+  type UpdatePlan,
+} from './decide.ts';
 import { persist } from './persist.ts';
 
 export interface TransactionUpdaterDependencies {
@@ -48,24 +55,21 @@ export function createTransactionUpdater({
   now: readTime,
   versionFloor,
 }: TransactionUpdaterDependencies): TransactionUpdater {
-  async function persistPlan(query: Query, plan: UpdatePlan, now: Date): Promise<void> {
-    if (!(await persist(query, plan, { now: now.toISOString(), firstInquiryMs }))) {
-      throw new DatabaseContended('one of these transactions was inserted concurrently');
-    }
-  }
+  const timesAt = (now: Date) => ({ now: now.toISOString(), firstInquiryMs });
 
-  const guess = createGuess();
+  const assumptions = createAssumptions();
   const applyTogether = (own: Database, updates: readonly ReceivedUpdate[], now: Date): Promise<AppliedUpdate[]> => {
-    const mayGuess = updates.some(({ update }) => mayBeFirst(update));
-    return guess.during(mayGuess, (isGuess) =>
-      retryWhileContended(own, async (query, attempt) => {
-        const assumesNew = isGuess && attempt === 1;
-        const context = { now: now.toISOString(), versionFloor: versionFloor(), expectedMs };
-        const plan = await decide(query, updates, { ...context, assumesNew, looksForHolders: attempt > 1 });
-        await persistPlan(query, plan, now);
-        return { result: plan.applied, isRight: assumesNew, isProven: plan.isGuess };
-      }),
-    );
+    const first = assumptions.next(updates, own);
+    return retryWhileContended(own, async (query, attempt) => {
+      const assumes = attempt === 1 ? first : NO_ASSUMPTIONS;
+      const context = { now: now.toISOString(), versionFloor: versionFloor(), expectedMs };
+      const plan = await decide(query, updates, { ...context, assumes, looksForHolders: attempt > 1 });
+      const outdated = await persist(query, plan, timesAt(now));
+      if (outdated !== null && plan.assumed[outdated]) assumptions.wrong(outdated);
+      if (outdated !== null) throw new DatabaseContended(OUTDATED[outdated]);
+      assumptions.right(plan.assumed);
+      return plan.applied;
+    });
   };
 
   const applyEach = (updates: readonly ReceivedUpdate[], now = new Date(readTime())): Promise<AppliedByClient> =>
@@ -83,7 +87,8 @@ export function createTransactionUpdater({
   async function markEach(query: Query, keys: readonly TransactionKey[], now: Date): Promise<number> {
     const known = keys.length === 0 ? [] : await lockTransactions(query, keys);
     const plan = overduePlan(known, { now: now.toISOString(), versionFloor: versionFloor() });
-    await persistPlan(query, plan, now);
+    const outdated = await persist(query, plan, timesAt(now));
+    if (outdated !== null) throw new DatabaseContended(OUTDATED[outdated]);
     return plan.changed.length;
   }
 
@@ -122,41 +127,49 @@ async function retryWhileContended<T>(
   }
 }
 
-interface GuessedResult<T> {
-  readonly result: T;
-  readonly isRight: boolean;
-  /** Whether the batch inserted transactions that were not looked up, which tested the assumption. */
-  readonly isProven: boolean;
-}
+const OUTDATED: Readonly<Record<Assumption, string>> = {
+  new: 'one of these transactions was inserted concurrently',
+  'in process': 'one of these transactions is not in PROCESS as it was',
+};
 
-/** How many batches with something to guess look first: after one wrong guess, and after several in a row. */
+type Assumptions = Readonly<Record<Assumption, boolean>>;
+
+const NO_ASSUMPTIONS: Assumptions = { new: false, 'in process': false };
+
+/** How many batches with something to assume look first: after one wrong assumption, and after several in a row. */
 const CAUTIOUS_BATCHES_MIN = 8;
 const CAUTIOUS_BATCHES_MAX = 256;
 
 /**
- * Whether the next batch takes its transactions for new ones without a look. A batch that is wrong about it is applied
- * twice, so a core that repeats its feed, or sends every update twice, soon has nearly all of its batches look first.
+ * What the next batch assumes. A batch that is wrong about it is applied twice, so a core that repeats its feed, sends
+ * every update twice, or says less with an end, soon has nearly all of its batches look first.
  */
-function createGuess() {
-  let cautious = 0;
-  let cautiousNext = CAUTIOUS_BATCHES_MIN;
+function createAssumptions() {
+  const cautious = { new: 0, 'in process': 0 };
+  const cautiousNext = { new: CAUTIOUS_BATCHES_MIN, 'in process': CAUTIOUS_BATCHES_MIN };
 
-  function next(): boolean {
-    if (cautious === 0) return true;
-    cautious -= 1;
+  function take(assumption: Assumption): boolean {
+    if (cautious[assumption] === 0) return true;
+    cautious[assumption] -= 1;
     return false;
   }
 
   return {
-    /** A batch that has nothing to guess (`mayGuess`) tells nothing about the next ones. */
-    async during<T>(mayGuess: boolean, work: (isGuess: boolean) => Promise<GuessedResult<T>>): Promise<T> {
-      const isGuess = mayGuess && next();
-      const { result, isRight, isProven } = await work(isGuess);
-      if (isGuess && !isRight) {
-        cautious = cautiousNext;
-        cautiousNext = Math.min(cautiousNext * 2, CAUTIOUS_BATCHES_MAX);
-      } else if (isGuess && isProven) cautiousNext = CAUTIOUS_BATCHES_MIN;
-      return result;
+    /** A batch that has nothing to assume tells nothing about the next ones. */
+    next(updates: readonly ReceivedUpdate[], { distributed }: Database): Assumptions {
+      return {
+        new: updates.some(({ update }) => mayBeFirst(update)) && take('new'),
+        // A distributed database ends transactions by an update, which does not tell.
+        'in process': !distributed && updates.some(({ update }) => isFinal(update.status)) && take('in process'),
+      };
+    },
+    wrong(assumption: Assumption): void {
+      cautious[assumption] = cautiousNext[assumption];
+      cautiousNext[assumption] = Math.min(cautiousNext[assumption] * 2, CAUTIOUS_BATCHES_MAX);
+    },
+    right(assumed: Assumptions): void {
+      if (assumed.new) cautiousNext.new = CAUTIOUS_BATCHES_MIN;
+      if (assumed['in process']) cautiousNext['in process'] = CAUTIOUS_BATCHES_MIN;
     },
   };
 }
