@@ -614,7 +614,7 @@ CREATE INDEX transactions_bank_reference ON ONLY tiba.transactions USING btree (
 
 CREATE INDEX transactions_created_at ON tiba.transactions_in_process USING btree (client_id, created_at, transaction_id) WHERE (status = 'PROCESS'::text);
 
-CREATE INDEX transactions_created_second ON ONLY tiba.transactions USING btree (date_trunc('second'::text, (created_at AT TIME ZONE 'utc'::text)));
+CREATE INDEX transactions_created_second ON ONLY tiba.transactions USING btree (date_bin('00:00:01'::interval, created_at, '2000-01-01 00:00:00+00'::timestamp with time zone));
 
 CREATE INDEX transactions_expected_by ON tiba.transactions_in_process USING btree (expected_by) WHERE (overdue_since IS NULL);
 
@@ -628,7 +628,7 @@ CREATE INDEX transactions_final_bank_reference_idx ON tiba.transactions_final US
 
 CREATE INDEX transactions_final_created_at ON tiba.transactions_final USING btree (client_id, "left"(status, 1), created_at, transaction_id) WHERE (status <> 'PROCESS'::text);
 
-CREATE INDEX transactions_final_date_trunc_idx ON tiba.transactions_final USING btree (date_trunc('second'::text, (created_at AT TIME ZONE 'utc'::text)));
+CREATE INDEX transactions_final_date_bin_idx ON tiba.transactions_final USING btree (date_bin('00:00:01'::interval, created_at, '2000-01-01 00:00:00+00'::timestamp with time zone));
 
 CREATE INDEX transactions_final_external_id_client_id_created_at_idx ON tiba.transactions_final USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
 
@@ -640,7 +640,7 @@ CREATE INDEX transactions_in_process_account_number_client_id_created_at_idx ON 
 
 CREATE INDEX transactions_in_process_bank_reference_idx ON tiba.transactions_in_process USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
-CREATE INDEX transactions_in_process_date_trunc_idx ON tiba.transactions_in_process USING btree (date_trunc('second'::text, (created_at AT TIME ZONE 'utc'::text)));
+CREATE INDEX transactions_in_process_date_bin_idx ON tiba.transactions_in_process USING btree (date_bin('00:00:01'::interval, created_at, '2000-01-01 00:00:00+00'::timestamp with time zone));
 
 CREATE INDEX transactions_in_process_external_id_client_id_created_at_idx ON tiba.transactions_in_process USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
 
@@ -688,7 +688,7 @@ CREATE OR REPLACE FUNCTION tiba.quarter_hour(instant timestamp with time zone)
  RETURNS integer
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
-RETURN (floor((date_part('epoch'::text, (instant AT TIME ZONE 'utc'::text)) / (900)::double precision)))::integer;
+RETURN (floor((date_part('epoch'::text, (instant - '1970-01-01 00:00:00+00'::timestamp with time zone)) / (900)::double precision)))::integer;
 
 CREATE OR REPLACE FUNCTION tiba.refuse_change()
  RETURNS trigger

@@ -1,6 +1,5 @@
 import pg from 'pg';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
-import { migrateJobs } from '../../apps/server/src/postgres/migrate.ts';
 import { scanCallbacks } from '../../apps/server/src/postgres/retention/callbacks.ts';
 import { scanEvents } from '../../apps/server/src/postgres/retention/events.ts';
 import { deleteStatusMessages } from '../../apps/server/src/postgres/retention/status-messages.ts';
@@ -26,7 +25,6 @@ export interface BytesResult {
 /** Measures what transactions take on the disk and in the write-ahead log, and how many updates are HOT. */
 export async function measureBytes(context: BenchContext, transactions: number): Promise<BytesResult> {
   const connectionString = await makeEmptyDatabase(context, 'bytes');
-  await migrateJobs({ connectionString });
   const client = new pg.Client({ connectionString });
   client.on('error', () => {});
   await client.connect();

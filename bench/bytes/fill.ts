@@ -7,7 +7,7 @@ import { insertEndpoint } from '../../apps/server/src/postgres/callback-endpoint
 import { recordResults } from '../../apps/server/src/postgres/callback-results.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
-import type { EndpointKey } from '../../apps/server/src/postgres/delivery-jobs.ts';
+import type { EndpointKey } from '../../apps/server/src/postgres/due-endpoints.ts';
 import { createTransactionUpdater } from '../../apps/server/src/transactions/transaction-updater.ts';
 
 const CLIENTS = 5;

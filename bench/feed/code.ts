@@ -19,10 +19,12 @@ export async function loadCode(root: string, { log }: Pick<BenchContext, 'log'>)
   const { openDatabase } = (await load(
     'postgres/database.ts',
   )) as typeof import('../../apps/server/src/postgres/database.ts');
-  const { migrateJobs } = (await load(
+  // An older clone has jobs, and migrates them.
+  const { migrate, migrateJobs } = (await load(
     'postgres/migrate.ts',
-  )) as typeof import('../../apps/server/src/postgres/migrate.ts');
-  const { migrate } = (await load('postgres/migrate.ts')) as typeof import('../../apps/server/src/postgres/migrate.ts');
+  )) as typeof import('../../apps/server/src/postgres/migrate.ts') & {
+    readonly migrateJobs?: (connection: { connectionString: string }) => Promise<void>;
+  };
   const { createTransactionUpdater } = (await load(
     'transactions/transaction-updater.ts',
   )) as typeof import('../../apps/server/src/transactions/transaction-updater.ts');
@@ -41,7 +43,7 @@ export async function loadCode(root: string, { log }: Pick<BenchContext, 'log'>)
       } finally {
         await database.close();
       }
-      await migrateJobs({ connectionString });
+      await migrateJobs?.({ connectionString });
     },
     openFeed(database) {
       const transactionUpdater = createTransactionUpdater({

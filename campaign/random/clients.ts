@@ -5,7 +5,7 @@ import { SCOPES, type Scope } from '../../apps/server/src/auth/scopes.ts';
 import { hashSecret } from '../../apps/server/src/auth/secrets.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
-import { migrate, migrateJobs } from '../../apps/server/src/postgres/migrate.ts';
+import { migrate } from '../../apps/server/src/postgres/migrate.ts';
 import type { Caller } from './caller.ts';
 import type { Canaries } from './canaries.ts';
 
@@ -44,7 +44,6 @@ export async function createClients(connection: pg.ClientConfig, canaries: Canar
   const database = openDatabase({ connection, connectionsMax: 1, log: pino({ level: 'silent' }) });
   try {
     await migrate(database);
-    await migrateJobs(connection);
     const secrets: Record<string, string> = {};
     for (const clientId of CLIENT_IDS) {
       const secret = randomBytes(32).toString('base64url');

@@ -11,7 +11,8 @@ import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import { createGuardedHttp } from '../../apps/server/src/outbound/guarded-http.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
-import type { EndpointKey } from '../../apps/server/src/postgres/delivery-jobs.ts';
+import { createDueNotices, DUE_CHANNEL, type EndpointKey } from '../../apps/server/src/postgres/due-endpoints.ts';
+import { listen } from '../../apps/server/src/postgres/notifications.ts';
 import { prepareDatabase } from '../../apps/server/src/postgres/prepare-database.ts';
 import { createTransactionUpdater } from '../../apps/server/src/transactions/transaction-updater.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -80,7 +81,7 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
   const log = pino({ base: null }, collector(logged));
   const seal = createSeal(SECRET_KEY);
   const database = openDatabase({ connection: testDatabase.connection, connectionsMax: 4, log });
-  await prepareDatabase(database, testDatabase.connection, { environment: 'sandbox', migrate: true });
+  await prepareDatabase(database, { environment: 'sandbox', migrate: true });
   const secretHash = hashSecret('unused');
   const limits = { 'check-status': 0, 'check-account': 0 };
   await insertClient(database, { clientId: 'alpha', name: 'alpha', secretHash, scopes: [], limits });
@@ -176,8 +177,11 @@ function startDispatcher(
   const http = createGuardedHttp({ policy: { ports: [], allowed: [], loopbackHttp: true } });
   const database = openDatabase({ connection, connectionsMax: 3, log });
   const send = createCallbackSender({ http, seal, now: clock });
-  const dispatcher = createDispatcher({ connection, database, send, log, metrics: createMetrics() });
+  const dueNotices = createDueNotices();
+  const dispatcher = createDispatcher({ database, dueNotices, send, log, metrics: createMetrics() });
+  const listening = listen({ connection, channels: {}, handlers: { [DUE_CHANNEL]: dueNotices }, log });
   context.after(async () => {
+    await (await listening).close();
     await dispatcher.close();
     await database.close();
     await http.close();

@@ -23,7 +23,7 @@ describe('a database belongs to one kind of installation', () => {
   after(() => empty.drop());
 
   const prepare = (environment: InstallationEnvironment): Promise<void> =>
-    prepareDatabase(database, empty.connection, { environment, migrate: true });
+    prepareDatabase(database, { environment, migrate: true });
 
   const KINDS: readonly (readonly [InstallationEnvironment, InstallationEnvironment])[] = [
     ['sandbox', 'production'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { addDeliveryJobs } from '../../apps/server/src/postgres/delivery-jobs.ts';
+import { notifyDue } from '../../apps/server/src/postgres/due-endpoints.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, CLIENT_SCOPES } from '../support/service.ts';
 import { type Caller, createCaller, readStatus } from './caller.ts';
@@ -90,7 +90,7 @@ export async function makeDeliveriesDue({ database, context: { clientId } }: His
       [clientId],
     );
     const endpoints = [...new Set(rows.map((row) => row.endpoint_id))].sort();
-    await addDeliveryJobs(
+    await notifyDue(
       query,
       endpoints.map((endpointId) => ({ clientId, endpointId })),
     );

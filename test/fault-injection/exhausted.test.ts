@@ -23,7 +23,7 @@ async function takeAllConnections(): Promise<void> {
     assert.ok(first !== undefined);
     const { rows } = await first.query<{ notOfPools: number }>(
       `select count(*)::int as "notOfPools" from pg_stat_activity
-        where application_name in ('tiba jobs', 'tiba notifications')`,
+        where application_name = 'tiba notifications'`,
     );
     if (taken.length + (rows[0]?.notOfPools ?? 0) === CONNECTIONS_MAX) return true;
     // A backend ends, and frees its connection, some time after this.

@@ -93,7 +93,7 @@ export async function startInquiryBench(): Promise<InquiryBench> {
     await database.close();
     await testDatabase.drop();
   };
-  await prepareDatabase(database, connection, { environment: 'sandbox', migrate: true }).catch(
+  await prepareDatabase(database, { environment: 'sandbox', migrate: true }).catch(
     async (error: unknown) => {
       await releaseAll();
       throw error;

@@ -6,7 +6,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { startEmbeddedPostgres } from '../../apps/server/src/embedded-postgres/embedded-postgres.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
-import { migrate, migrateJobs } from '../../apps/server/src/postgres/migrate.ts';
+import { migrate } from '../../apps/server/src/postgres/migrate.ts';
 import { TEST_SERVER_VARIABLE } from './suite-environment.ts';
 
 export interface TestDatabase {
@@ -47,7 +47,6 @@ async function migrateTemplate(connection: pg.ClientConfig): Promise<void> {
   const database = openDatabase({ connection, connectionsMax: 1, log: pino({ level: 'silent' }) });
   try {
     await migrate(database);
-    await migrateJobs(connection);
   } finally {
     await database.close();
   }

@@ -24,11 +24,11 @@ const REPLAYS_BATCH = 100;
 /** Delivers events to the callback endpoints of clients. */
 export function openCallbacks(
   context: AppContext,
-  { deliveryDatabase: database, seal, now }: PostgresServices,
+  { deliveryDatabase: database, dueNotices, seal, now }: PostgresServices,
   sharedLimits: SharedLimits,
 ): Callbacks {
   const { options, metrics, tracing, onClose } = context;
-  const { settings, connection, environment } = options;
+  const { settings, environment } = options;
   const { log } = options.logging;
   const policy = {
     ports: settings.callbackPorts,
@@ -43,7 +43,7 @@ export function openCallbacks(
   // Receivers refuse timestamps that are far from their own clock's.
   const sendNow = createCallbackSender({ http, seal, now });
   const send = settings.paused ? rejectTest : sendNow;
-  const dispatcher = settings.paused ? null : createDispatcher({ connection, database, send, log, metrics, tracing });
+  const dispatcher = settings.paused ? null : createDispatcher({ database, dueNotices, send, log, metrics, tracing });
   onClose('callback dispatcher', async () => dispatcher?.close());
   const { callbackDays } = settings;
   if (!settings.paused) onClose('replays of callbacks', startRangeReplays({ database, callbackDays, log }).close);

@@ -8,7 +8,7 @@ import { type BankFindingNotices, createBankFindingNotices, FINDINGS_CHANNEL } f
 import { type Database, type HangingNodes, openDatabase } from '../postgres/database.ts';
 import { isDistributed } from '../postgres/distributed/distribution.ts';
 import { watchHangingNodes } from '../postgres/distributed/hanging-nodes.ts';
-import { JOB_CONNECTIONS } from '../postgres/job-worker.ts';
+import { createDueNotices, DUE_CHANNEL, type DueNotices } from '../postgres/due-endpoints.ts';
 import { createNotificationProof, keepProving, requireNotifications } from '../postgres/notification-proof.ts';
 import { listen, type Notifications } from '../postgres/notifications.ts';
 import { prepareDatabase } from '../postgres/prepare-database.ts';
@@ -32,6 +32,7 @@ export interface PostgresServices {
   readonly keys: SigningKeys;
   readonly transactionChanges: TransactionChanges;
   readonly bankFindingNotices: BankFindingNotices;
+  readonly dueNotices: DueNotices;
   readonly latestRestore: LatestRestore;
   readonly notifications: Notifications;
   readonly processes: ProcessRegistry;
@@ -52,7 +53,7 @@ export async function openPostgresServices(context: AppContext): Promise<Postgre
   const { options, onClose } = context;
   const { settings, connection, wallClock = Date.now } = options;
   const { log } = options.logging;
-  const reservedConnections = LOOK_UP_CONNECTIONS + DELIVERY_CONNECTIONS + JOB_CONNECTIONS + LISTENING_CONNECTIONS;
+  const reservedConnections = LOOK_UP_CONNECTIONS + DELIVERY_CONNECTIONS + LISTENING_CONNECTIONS;
   const distributed = await prepare(context);
   const hangingNodes = distributed ? openHangingNodes(context) : undefined;
   const open = (connectionsMax: number): Database => ({
@@ -75,6 +76,7 @@ export async function openPostgresServices(context: AppContext): Promise<Postgre
   if (!keys.canSign()) await createFirstSigningKey(database, seal);
   const transactionChanges = createTransactionChanges();
   const bankFindingNotices = createBankFindingNotices();
+  const dueNotices = createDueNotices();
   const latestRestore = createLatestRestore(database);
   const proof = createNotificationProof(database);
   const notifications = await listen({
@@ -83,6 +85,7 @@ export async function openPostgresServices(context: AppContext): Promise<Postgre
     handlers: {
       [CHANGES_CHANNEL]: transactionChanges,
       [FINDINGS_CHANNEL]: bankFindingNotices,
+      [DUE_CHANNEL]: dueNotices,
       [proof.channel]: proof.handler,
     },
     ...options.notifications,
@@ -102,6 +105,7 @@ export async function openPostgresServices(context: AppContext): Promise<Postgre
     keys,
     transactionChanges,
     bankFindingNotices,
+    dueNotices,
     latestRestore,
     notifications,
     processes,
@@ -124,7 +128,7 @@ async function prepare({ options }: AppContext): Promise<boolean> {
   const migrates = environment === 'sandbox' || settings.databaseUrl === null || settings.migrate;
   const database = openDatabase({ connection, connectionsMax: 1, log });
   try {
-    await prepareDatabase(database, connection, {
+    await prepareDatabase(database, {
       environment,
       // The sandbox and the embedded PostgreSQL have one process only; the parent of several has migrated.
       migrate: options.parent === undefined && migrates,

@@ -9,17 +9,15 @@ import type { Tracing } from '../observability/tracing/tracing.ts';
 import { type ClaimedDelivery, claimDeliveries, findDueEndpoints } from '../postgres/callback-deliveries.ts';
 import type { RecordedAttempt } from '../postgres/callback-results.ts';
 import type { Database } from '../postgres/database.ts';
-import { DELIVERY_TASK, type EndpointKey, endpointsOfJob } from '../postgres/delivery-jobs.ts';
-import { startJobWorker } from '../postgres/job-worker.ts';
-import type { PostgresConnection } from '../postgres/primary-client.ts';
+import type { DueNotices, EndpointKey } from '../postgres/due-endpoints.ts';
 import { createAttempts } from './delivery-attempts.ts';
 import { createEndpointQueue, type Draining, type EndpointQueue } from './endpoint-queue.ts';
 import { ATTEMPT_TIMEOUT_MS, type SendCallback } from './send.ts';
 
 /**
  * Delivers events to callback endpoints. The outbox is the table `tiba.callback_outbox`, and nothing else holds
- * what is due and when. A job only says that an endpoint may have deliveries due, and a look at the table each second
- * finds those without a job. So no crash, of this process or of its connection to PostgreSQL, loses a delivery.
+ * what is due and when. A notification only says that an endpoint may have deliveries due, and a look at the table each
+ * second finds those without one. So no crash, of this process or of its connection to PostgreSQL, loses a delivery.
  */
 export interface CallbackDispatcher {
   /** Claims deliveries of this endpoint, if any are due. */
@@ -35,8 +33,8 @@ export interface CallbackDispatcher {
 }
 
 export interface DispatcherDependencies {
-  readonly connection: PostgresConnection;
   readonly database: Database;
+  readonly dueNotices: Pick<DueNotices, 'subscribe'>;
   readonly send: SendCallback;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'callbacks' | 'callbackEndpointsDisabled'>;
@@ -55,7 +53,7 @@ const POLL_INTERVAL_MS = 1_000;
 const RECORD_BATCH_MAX = 256;
 
 export function createDispatcher(dependencies: DispatcherDependencies): CallbackDispatcher {
-  const { connection, database, log, random = Math.random } = dependencies;
+  const { database, dueNotices, log, random = Math.random } = dependencies;
   const queues = new Map<string, EndpointQueue>();
   const abandoned = new AbortController();
   const attempts = createAttempts({ ...dependencies, random, abandoned: abandoned.signal });
@@ -92,16 +90,12 @@ export function createDispatcher(dependencies: DispatcherDependencies): Callback
 
   const failures = createFailureLog(log, 'finding endpoints with callbacks due failed; will retry');
   const poll = repeat(POLL_INTERVAL_MS, wakeDueEndpoints, failures);
-  const jobs = startJobWorker({
-    connection,
-    tasks: { [DELIVERY_TASK]: (payload) => endpointsOfJob(payload).forEach(wake) },
-    log,
-  });
+  dueNotices.subscribe(wake);
 
   async function shutDown(): Promise<void> {
     closing = true;
     const draining = [...queues.values()].map((queue) => queue.stop());
-    await Promise.all([poll.stop(), jobs.stop(), untilDrained(draining)]);
+    await Promise.all([poll.stop(), untilDrained(draining)]);
     abandoned.abort();
   }
 

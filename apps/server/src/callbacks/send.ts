@@ -4,7 +4,7 @@ import { type Span, traceparentOf } from '../observability/tracing/tracing.ts';
 import type { GuardedHttp } from '../outbound/guarded-http.ts';
 import { OutboundFailure } from '../outbound/outbound-failure.ts';
 import type { SealedEndpoint } from '../postgres/callback-endpoints.ts';
-import type { EndpointKey } from '../postgres/delivery-jobs.ts';
+import type { EndpointKey } from '../postgres/due-endpoints.ts';
 import { readRetryAfter } from './retry-schedule.ts';
 import { createKeyCache, sign } from './signature.ts';
 

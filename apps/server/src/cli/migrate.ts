@@ -35,7 +35,7 @@ export async function migrate(args: readonly string[]): Promise<void> {
     log: createLog(STDERR, 'error').log,
   });
   try {
-    await prepareDatabase(database, postgres.connection, {
+    await prepareDatabase(database, {
       environment,
       migrate: true,
       onBlocked: () => print('waiting for a transaction that holds a table (see pg_stat_activity); trying again …'),

@@ -54,7 +54,7 @@ export async function serveAsParent(production: Production): Promise<void> {
 async function prepare({ settings }: Production, connection: PostgresConnection, log: Log): Promise<void> {
   const database = openDatabase({ connection, connectionsMax: 1, log });
   try {
-    await prepareDatabase(database, connection, {
+    await prepareDatabase(database, {
       environment: environmentOf(settings),
       migrate: settings.databaseUrl === null || settings.migrate,
       onBlocked: () => log.warn('other transactions hold tables that are to be migrated; will retry'),

@@ -12,8 +12,11 @@ export function toColumnParameters<Column extends string>(
   columns: readonly Column[],
   rows: readonly Readonly<Record<Column, string | null>>[],
 ): string[] {
-  return columns.map((column) => rows.map((row) => checked(row[column] ?? '')).join(SEPARATOR));
+  return columns.map((column) => toArrayParameter(rows.map((row) => row[column] ?? '')));
 }
+
+/** The values of an array in one text; `arrayFromText` turns it back. */
+export const toArrayParameter = (values: readonly string[]): string => checked(values).join(SEPARATOR);
 
 /**
  * SQL that turns the parameters, from $1 on, back into rows: a table `input` with these columns, all of type text. A
@@ -28,10 +31,14 @@ export function tableFromParameters(columns: readonly string[], ordinality?: str
 }
 
 /** SQL for the values of one column, as an array. Columns are counted from 1. */
-export const arrayFromParameter = (column: number): string => `string_to_array($${column}, E'\\x01')`;
+export const arrayFromParameter = (column: number): string => arrayFromText(`$${column}`);
+
+/** The same for a text that SQL names otherwise. */
+export const arrayFromText = (text: string): string => `string_to_array(${text}, E'\\x01')`;
 
 /** A separator inside a value would give every later row another row's value. */
-function checked(value: string): string {
-  if (value.includes(SEPARATOR)) throw new Error('a value to store contains a control character');
-  return value;
+function checked(values: readonly string[]): readonly string[] {
+  if (values.some((value) => value.includes(SEPARATOR)))
+    throw new Error('a value to store contains a control character');
+  return values;
 }

@@ -1,5 +1,5 @@
 import type { Database, Query } from './database.ts';
-import { addDeliveryJobs, type EndpointKey } from './delivery-jobs.ts';
+import { notifyDue, type EndpointKey } from './due-endpoints.ts';
 import { databaseOfClient } from './distributed/one-client.ts';
 
 /**
@@ -176,7 +176,7 @@ async function makePendingDue(query: Query, key: EndpointKey, after: string): Pr
     [key.clientId, key.endpointId, after],
   );
   const { last = null, count = 0 } = rows[0] ?? {};
-  if (count > 0) await addDeliveryJobs(query, [key]);
+  if (count > 0) await notifyDue(query, [key]);
   return count === DUE_BATCH_SIZE ? last : null;
 }
 

@@ -1,6 +1,6 @@
 import type { EventKind } from '../domain/event.ts';
 import type { Database } from './database.ts';
-import type { EndpointKey } from './delivery-jobs.ts';
+import type { EndpointKey } from './due-endpoints.ts';
 import { databaseOfClient, ofClient } from './distributed/one-client.ts';
 
 export const DELIVERY_STATES = ['pending', 'delivered', 'exhausted'] as const;

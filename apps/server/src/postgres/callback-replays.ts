@@ -8,7 +8,7 @@ import {
   toDelivery,
 } from './callback-history.ts';
 import type { Database, Query } from './database.ts';
-import { addDeliveryJobs, type EndpointKey } from './delivery-jobs.ts';
+import { notifyDue, type EndpointKey } from './due-endpoints.ts';
 import { databaseOfClient } from './distributed/one-client.ts';
 
 /**
@@ -43,7 +43,7 @@ export function replayDelivery(database: Database, key: DeliveryKey): Promise<De
         where d.client_id = $1 and d.endpoint_id = $2 and d.sequence = $3`,
       [clientId, endpointId, sequence],
     );
-    await addDeliveryJobs(query, [key]);
+    await notifyDue(query, [key]);
     return replayed.map(toDelivery)[0] ?? 'not_found';
   });
 }
@@ -141,7 +141,7 @@ export async function replayRangeIn(query: Query, key: EndpointKey, range: Repla
   if ('outcome' in start) return start;
   const replay = query.distributed === true ? replayInTwoSteps : replayAtOnce;
   const { count, examined, more, last, last_time: lastTime } = await replay(query, range.events.by, start.parameters);
-  if (count > 0) await addDeliveryJobs(query, [key]);
+  if (count > 0) await notifyDue(query, [key]);
   const nextAfter = more ? Number(last) : null;
   return { outcome: 'replayed', count, examined, events: start.events, nextAfter, lastTime };
 }

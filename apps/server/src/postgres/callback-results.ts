@@ -1,7 +1,7 @@
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { DeliveryState } from './callback-history.ts';
 import type { Database } from './database.ts';
-import type { EndpointKey } from './delivery-jobs.ts';
+import type { EndpointKey } from './due-endpoints.ts';
 import { byClient, ofClient } from './distributed/one-client.ts';
 
 /**

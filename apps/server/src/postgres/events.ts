@@ -1,7 +1,7 @@
 import type { EventKind } from '../domain/event.ts';
 import { copyRow } from './copy.ts';
 import type { Database, Query } from './database.ts';
-import { addDeliveryJobs, type EndpointKey } from './delivery-jobs.ts';
+import { notifyDue, type EndpointKey } from './due-endpoints.ts';
 import { insertEventsOf } from './distributed/events.ts';
 import { databaseOfClient, ofClient } from './distributed/one-client.ts';
 import { eventDataJson, printed } from './rendered-transactions.ts';
@@ -69,7 +69,7 @@ export async function insertEvents(query: Query, events: readonly NewEvent[]): P
   await query.copy(EVENTS_SQL, eventRows.join(''));
   if (deliveryRows.length === 0) return;
   await query.copy(DELIVERIES_SQL, deliveryRows.join(''));
-  await addDeliveryJobs(query, due);
+  await notifyDue(query, due);
 }
 
 const eventRow = ({ clientId, occurredAt, version, subjectId, kind, data }: NewEvent, sequence: string): string =>

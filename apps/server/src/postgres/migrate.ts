@@ -1,9 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { runMigrations } from 'graphile-worker';
-import pg from 'pg';
 import { StartError } from '../lib/start-error.ts';
 import { type Database, DatabaseUnavailable, type Query, type Row } from './database.ts';
-import { surviveLostConnections } from './lost-connections.ts';
 import {
   type AppliedMigration,
   compareSchema,
@@ -11,11 +8,9 @@ import {
   readMigrations,
   type SchemaState,
 } from './migrations.ts';
-import type { PostgresConnection } from './primary-client.ts';
 
-/** Advisory locks: any numbers that no other program on the same database uses. "tiba" and "tibj" in ASCII. */
+/** An advisory lock: any number that no other program on the same database uses. "tiba" in ASCII. */
 const MIGRATION_LOCK = 0x74696261;
-const JOB_MIGRATION_LOCK = 0x7469626a;
 
 const MIGRATION_TIMEOUT_MS = 10 * 60_000;
 /**
@@ -126,24 +121,3 @@ export async function requireSchema(database: Database): Promise<void> {
 }
 
 const MIGRATE_FIRST = 'run npm run migrate first, or set TIBA_MIGRATE=yes for the service';
-
-/**
- * Migrates graphile-worker's own schema, which holds the jobs, to the version that this program uses. Processes that
- * start at the same time wait for each other.
- */
-export async function migrateJobs(connection: PostgresConnection): Promise<void> {
-  const pgPool = new pg.Pool({ ...connection, max: 2, application_name: 'tiba job migrations' });
-  surviveLostConnections(pgPool);
-  try {
-    const client = await pgPool.connect();
-    try {
-      await client.query('select pg_advisory_lock($1)', [JOB_MIGRATION_LOCK]);
-      await runMigrations({ pgPool });
-    } finally {
-      // Closing the connection releases the lock.
-      client.release(true);
-    }
-  } finally {
-    await pgPool.end();
-  }
-}

@@ -1,7 +1,6 @@
 import { StartError } from '../lib/start-error.ts';
 import { type Database, DatabaseUnavailable } from './database.ts';
-import { migrate, migrateJobs, requireSchema } from './migrate.ts';
-import type { PostgresConnection } from './primary-client.ts';
+import { migrate, requireSchema } from './migrate.ts';
 
 /** `staging` is production's program in a rehearsal. */
 export type InstallationEnvironment = 'sandbox' | 'production' | 'staging';
@@ -21,7 +20,6 @@ export interface PrepareOptions {
  */
 export async function prepareDatabase(
   database: Database,
-  connection: PostgresConnection,
   { environment, migrate: mayMigrate, onBlocked }: PrepareOptions,
 ): Promise<void> {
   // Before the migrations: a sandbox must not change a single table of a production database.
@@ -31,7 +29,6 @@ export async function prepareDatabase(
   if (found !== null) requireSameEnvironment(found, environment);
   if (mayMigrate) {
     await migrate(database, onBlocked === undefined ? {} : { onBlocked });
-    await migrateJobs(connection);
   } else {
     await requireSchema(database);
   }

@@ -287,10 +287,10 @@ function amountKeyConditions({ value }: KeyOfAmount, source: Source): string[] {
 type KeyOfAmount = Extract<SearchKey, { by: 'amount' }>;
 
 /** The index of times has whole seconds, of which many transactions have the same. */
-const SECOND = "date_trunc('second', t.created_at at time zone 'utc')";
+const secondOf = (time: string): string => `date_bin('1 second', ${time}, '2000-01-01 00:00:00+00'::timestamptz)`;
+const SECOND = secondOf('t.created_at');
 
 function secondsOf({ first, last }: Range): string[] {
-  const secondOf = (time: string): string => `date_trunc('second', ${time} at time zone 'utc')`;
   return [
     ...(first === null ? [] : [`${SECOND} >= ${secondOf(first)}`]),
     ...(last === null ? [] : [`${SECOND} <= ${secondOf(last)}`]),

@@ -1,5 +1,11 @@
 import { isFinal, type Status, type Transaction } from '../domain/transaction.ts';
-import { arrayFromParameter, tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
+import {
+  arrayFromParameter,
+  arrayFromText,
+  tableFromParameters,
+  toArrayParameter,
+  toColumnParameters,
+} from './bulk-parameters.ts';
 import { copyRow } from './copy.ts';
 import type { Database, Query } from './database.ts';
 import { ofClient, queryOverClients } from './distributed/one-client.ts';
@@ -109,7 +115,7 @@ export async function findTransactionsByReference(
   }));
 }
 
-const COLUMNS = [
+const COMMON_COLUMNS = [
   'client_id',
   'transaction_id',
   'reference_id',
@@ -124,30 +130,35 @@ const COLUMNS = [
   'description',
   'created_at',
   'version',
+  'rendered',
+  'inserted_by',
+] as const;
+
+/** What a transaction has in PROCESS only. */
+const PROCESS_COLUMNS = ['expected_by'] as const;
+
+/** What it has only when it is final. */
+const FINAL_COLUMNS = ['processed_at', 'failure_reason', 'reversed_at', 'overdue_since', 'advanced_by'] as const;
+
+/** What most transactions of most cores do not have. */
+const RARE_COLUMNS = [
   'rail',
   'rail_reference',
   'source_account_number',
   'service_code',
   'external_id',
   'bank_reference',
-  'expected_by',
-  'rendered',
-  'inserted_by',
 ] as const;
 
-const COPY_SQL = `copy tiba.transactions_in_process (${COLUMNS.join(', ')}) from stdin`;
+/** Columns that are not named are null, which costs less than a value that says so. */
+const copySql = (table: string, columns: readonly string[]) => ({
+  plain: `copy ${table} (${columns.join(', ')}) from stdin`,
+  withRare: `copy ${table} (${[...columns, ...RARE_COLUMNS].join(', ')}) from stdin`,
+});
 
-/** Of a final transaction. */
-const FINAL_COLUMNS = [
-  ...COLUMNS.filter((column) => column !== 'expected_by'),
-  'processed_at',
-  'failure_reason',
-  'reversed_at',
-  'overdue_since',
-  'advanced_by',
-] as const;
-
-const COPY_FINAL_SQL = `copy tiba.transactions_final (${FINAL_COLUMNS.join(', ')}) from stdin`;
+const COPY_SQL = copySql('tiba.transactions_in_process', [...COMMON_COLUMNS, ...PROCESS_COLUMNS]);
+const NEW_COLUMNS = [...COMMON_COLUMNS, ...PROCESS_COLUMNS, ...RARE_COLUMNS];
+const COPY_FINAL_SQL = copySql('tiba.transactions_final', [...COMMON_COLUMNS, ...FINAL_COLUMNS]);
 
 /** The status updates that a transaction itself names. */
 export interface AppliedUpdateIds {
@@ -181,7 +192,8 @@ const DUPLICATE = '23505';
 export async function insertTransactions(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {
   if (toStore.length === 0) return true;
   if (query.distributed === true) {
-    if (!(await insertTransactionsOf(query, COLUMNS, toStore.map(newValues)))) return false;
+    const rows = toStore.map((each) => [...newValues(each), ...rareValues(each)]);
+    if (!(await insertTransactionsOf(query, NEW_COLUMNS, rows))) return false;
   } else if (!(await copyTransactions(query, toStore))) return false;
   if (await existFinal(query, toStore)) return false;
   const final = toStore.filter(({ transaction }) => isFinal(transaction.status));
@@ -204,12 +216,24 @@ async function copyTransactions(query: Query, toStore: readonly TransactionToSto
   // In key order, so that two feeds with the same transactions cannot deadlock, as with locks.
   const inKeyOrder = isInKeyOrder(toStore) ? toStore : toStore.toSorted(byKey);
   try {
-    await query.copy(COPY_SQL, inKeyOrder.map((each) => copyRow(newValues(each))).join(''));
+    await copyTransactionRows(query, COPY_SQL, inKeyOrder, newValues);
     return true;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === DUPLICATE) return false;
     throw error;
   }
+}
+
+/** `valuesOf`: those of the columns that are not rare. */
+async function copyTransactionRows<Stored extends TransactionToStore>(
+  query: Query,
+  sql: ReturnType<typeof copySql>,
+  toStore: readonly Stored[],
+  valuesOf: (each: Stored) => (string | null)[],
+): Promise<void> {
+  if (toStore.some(hasRareValues)) {
+    await query.copy(sql.withRare, toStore.map((each) => copyRow([...valuesOf(each), ...rareValues(each)])).join(''));
+  } else await query.copy(sql.plain, toStore.map((each) => copyRow(valuesOf(each))).join(''));
 }
 
 function byKey({ transaction: one }: TransactionToStore, { transaction: other }: TransactionToStore): number {
@@ -226,18 +250,12 @@ const isInKeyOrder = (toStore: readonly TransactionToStore[]): boolean =>
 /** A row of transactions_in_process; one that is final already becomes so in a second step. */
 function newValues({ transaction: given, insertedBy }: TransactionToStore): (string | null)[] {
   const transaction = isFinal(given.status) ? beforeItsEnd(given) : given;
-  return [...commonValues(transaction), transaction.expectedBy, renderedColumn(transaction), insertedBy];
+  return [...commonValues(transaction, insertedBy), transaction.expectedBy];
 }
 
-/** Those of `FINAL_COLUMNS`. */
-const finalValues = (
-  { transaction, advancedBy }: TransactionToStore,
-  rendered: string,
-  insertedBy: string | null,
-): (string | null)[] => [
-  ...commonValues(transaction),
-  rendered,
-  insertedBy,
+/** A row of transactions_final. */
+const finalValues = ({ transaction, insertedBy, advancedBy }: TransactionToStore): (string | null)[] => [
+  ...commonValues(transaction, insertedBy),
   transaction.processedAt,
   transaction.failureReason,
   transaction.reversedAt,
@@ -245,8 +263,7 @@ const finalValues = (
   advancedBy,
 ];
 
-/** In the order in which `COLUMNS` begins. */
-const commonValues = (transaction: Transaction): (string | null)[] => [
+const commonValues = (transaction: Transaction, insertedBy: string | null): (string | null)[] => [
   transaction.clientId,
   transaction.transactionId,
   transaction.referenceId,
@@ -261,6 +278,11 @@ const commonValues = (transaction: Transaction): (string | null)[] => [
   transaction.description,
   transaction.createdAt,
   String(transaction.version),
+  renderedColumn(transaction),
+  insertedBy,
+];
+
+const rareValues = ({ transaction }: TransactionToStore): (string | null)[] => [
   transaction.rail,
   transaction.railReference,
   transaction.sourceAccountNumber,
@@ -269,28 +291,41 @@ const commonValues = (transaction: Transaction): (string | null)[] => [
   transaction.bankReference,
 ];
 
+const hasRareValues = ({ transaction }: TransactionToStore): boolean =>
+  transaction.rail !== null ||
+  transaction.sourceAccountNumber !== null ||
+  transaction.serviceCode !== null ||
+  transaction.externalId !== null ||
+  transaction.bankReference !== null;
+
 /** Whether a final transaction has one of these transaction IDs or reference IDs. */
 async function existFinal(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {
-  // With `exists`, and with joins, PostgreSQL may choose to read all final transactions instead of looking these up.
+  const byClient = Map.groupBy(toStore, ({ transaction }) => transaction.clientId);
+  const rows = Array.from(byClient, ([clientId, own]) => ({ clientId, own }));
   const { rowCount } = await query(
-    `select from unnest($1::text[], $2::text[], $3::text[]) as k (client_id, transaction_id, reference_id)
-      where coalesce(
-        (select true from tiba.transactions_final t
-          where t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C"
-                ${ofClient('t')} limit 1),
-        (select true from tiba.transactions_final t
-          where t.client_id = k.client_id collate "POSIX" and t.reference_id = k.reference_id collate "C"
-                ${ofClient('t')} limit 1))
-      limit 1`,
+    EXIST_FINAL_SQL,
     [
-      toStore.map(({ transaction }) => transaction.clientId),
-      toStore.map(({ transaction }) => transaction.transactionId),
-      toStore.map(({ transaction }) => transaction.referenceId),
+      rows.map(({ clientId }) => clientId),
+      rows.map(({ own }) => toArrayParameter(own.map(({ transaction }) => transaction.transactionId))),
+      rows.map(({ own }) => toArrayParameter(own.map(({ transaction }) => transaction.referenceId))),
     ],
     'exist-final-transactions',
   );
   return rowCount !== 0;
 }
+
+// All IDs of a client in one scan of the index, which costs less than a scan for each. With `exists`, and with joins,
+// PostgreSQL may choose to read all final transactions instead.
+const EXIST_FINAL_SQL = `
+select from unnest($1::text[], $2::text[], $3::text[]) as k (client_id, transaction_ids, reference_ids)
+ where coalesce(
+   (select true from tiba.transactions_final t
+     where t.client_id = k.client_id collate "C"
+       and t.transaction_id = any (${arrayFromText('k.transaction_ids')} collate "C") ${ofClient('t')} limit 1),
+   (select true from tiba.transactions_final t
+     where t.client_id = k.client_id collate "POSIX"
+       and t.reference_id = any (${arrayFromText('k.reference_ids')} collate "C") ${ofClient('t')} limit 1))
+ limit 1`;
 
 const END_COLUMNS = ['client_id', 'transaction_id', 'stored'] as const;
 
@@ -300,10 +335,10 @@ const STORED = `concat_ws(E'\\x02', t.version, t.rendered, t.reference_id, t.cur
             coalesce(t.source_account_number, ''), coalesce(t.service_code, ''), coalesce(t.external_id, ''),
             coalesce(t.bank_reference, ''))`;
 
-const storedText = (before: Transaction, rendered: string): string =>
+const storedText = (before: Transaction): string =>
   [
     before.version,
-    rendered,
+    renderedColumn(before),
     before.referenceId,
     before.currency,
     before.bankCode,
@@ -399,20 +434,17 @@ export async function endTransactions(query: Query, toEnd: readonly TransactionT
     await updateTransactions(query, toEnd);
     return true;
   }
-  const rendered = toEnd.map(({ before }) => renderedColumn(before));
-  const keys = toEnd.map(({ before }, index) => ({
+  const keys = toEnd.map(({ before }) => ({
     client_id: before.clientId,
     transaction_id: before.transactionId,
-    stored: storedText(before, rendered[index] ?? ''),
+    stored: storedText(before),
   }));
   const parameters = toColumnParameters(END_COLUMNS, keys);
   const { rows } = await query<{ inserted_by: string | null }>(END_SQL, parameters, 'end-transactions');
   const insertedBy = rows[0]?.inserted_by?.split(',') ?? [];
   if (insertedBy.length !== toEnd.length) return false;
-  const finalRows = toEnd.map((each, index) =>
-    copyRow(finalValues(each, renderedColumn(each.transaction), insertedBy[index] || null)),
-  );
-  await query.copy(COPY_FINAL_SQL, finalRows.join(''));
+  const final = toEnd.map((each, index) => ({ ...each, insertedBy: insertedBy[index] || null }));
+  await copyTransactionRows(query, COPY_FINAL_SQL, final, finalValues);
   return true;
 }
 

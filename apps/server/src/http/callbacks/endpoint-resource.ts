@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { EVENT_KINDS, type EventKind, isEventKind } from '../../domain/event.ts';
 import { type DestinationResult, URL_LENGTH_MAX } from '../../outbound/destination.ts';
 import { type CallbackEndpoint, DISABLED_REASONS } from '../../postgres/callback-endpoints.ts';
-import type { EndpointKey } from '../../postgres/delivery-jobs.ts';
+import type { EndpointKey } from '../../postgres/due-endpoints.ts';
 import { callerOf } from '../authorize.ts';
 import { ApiError, foundOr } from '../errors.ts';
 import { EventType } from '../events/schema.ts';

@@ -1,7 +1,7 @@
 import type { EventKind } from '../../domain/event.ts';
 import { tableFromParameters, toColumnParameters } from '../bulk-parameters.ts';
 import type { Query } from '../database.ts';
-import { addDeliveryJobs } from '../delivery-jobs.ts';
+import { notifyDue } from '../due-endpoints.ts';
 
 /** See `NewEvent`. */
 interface EventOfClient {
@@ -64,7 +64,7 @@ async function insertDeliveries(
     [clientId, deliveries.map(({ endpointId }) => endpointId), deliveries.map(({ sequence }) => sequence)],
   );
   const due = new Set(deliveries.map(({ endpointId }) => endpointId));
-  await addDeliveryJobs(
+  await notifyDue(
     query,
     Array.from(due, (endpointId) => ({ clientId, endpointId })),
   );

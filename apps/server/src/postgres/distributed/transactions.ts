@@ -13,7 +13,10 @@ export async function insertTransactionsOf(
   const rows = values.map((own) => Object.fromEntries(columns.map((column, index) => [column, own[index] ?? null])));
   const { rowCount } = await query(
     // It counts what it inserted only when it returns it.
-    `insert into tiba.transactions_in_process (${columns.join(', ')})
+    `insert into tiba.transactions_in_process
+            (client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code, bank_name,
+             account_number, account_name, description, created_at, version, rail, rail_reference,
+             source_account_number, service_code, external_id, bank_reference, expected_by, rendered, inserted_by)
      select client_id, transaction_id, reference_id, status, amount::numeric, fee::numeric, currency, bank_code,
             bank_name, account_number, account_name, coalesce(description, ''), created_at::timestamptz, version::int,
             nullif(rail, ''), nullif(rail_reference, ''), nullif(source_account_number, ''), nullif(service_code, ''),

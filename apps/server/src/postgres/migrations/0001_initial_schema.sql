@@ -185,7 +185,7 @@ create trigger signing_keys_changed after insert or update or delete on tiba.sig
 
 -- Which quarter of an hour, from 1970 on: for the index transactions_final_amount.
 create function tiba.quarter_hour(instant timestamptz) returns integer language sql immutable strict parallel safe
-  return floor(date_part('epoch', instant at time zone 'utc') / 900)::integer;
+  return floor(date_part('epoch', instant - timestamptz '1970-01-01 00:00:00+00') / 900)::integer;
 
 -- No row references its client or is referenced by a key: each check would cost the feed as much as an index, and
 -- clients are never deleted.
@@ -272,7 +272,8 @@ create index transactions_account_number on tiba.transactions (account_number, c
   where account_number is not null;
 -- The operator searches over all clients (postgres/transaction-search.ts): the newest first. Whole seconds, because
 -- PostgreSQL stores the entries of equal keys together, in a third of the bytes.
-create index transactions_created_second on tiba.transactions (date_trunc('second', created_at at time zone 'utc'));
+create index transactions_created_second
+  on tiba.transactions (date_bin('1 second', created_at, timestamptz '2000-01-01 00:00:00+00'));
 -- An amount in a range of time. Entries are added to the pages of the current quarter of an hour and not all over the
 -- index. It has the hash of the amount because two integers take the bytes of one number.
 create index transactions_final_amount

@@ -17,7 +17,7 @@ import {
   rotateEndpointSecret,
 } from '../../../postgres/callback-endpoints.ts';
 import type { Database } from '../../../postgres/database.ts';
-import type { EndpointKey } from '../../../postgres/delivery-jobs.ts';
+import type { EndpointKey } from '../../../postgres/due-endpoints.ts';
 import { lockManagedState } from '../../../postgres/managed-state.ts';
 import type { Recorded } from '../../../postgres/operator-actions.ts';
 import { isEndpointId, readDisabled, readKinds, readUrl } from '../../callbacks/endpoint-resource.ts';
