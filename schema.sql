@@ -626,7 +626,7 @@ CREATE INDEX transactions_final_amount ON tiba.transactions_final USING btree (t
 
 CREATE INDEX transactions_final_bank_reference_idx ON tiba.transactions_final USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
-CREATE INDEX transactions_final_created_at ON tiba.transactions_final USING btree (client_id, "left"(status, 1), created_at, transaction_id) WHERE (status <> 'PROCESS'::text);
+CREATE INDEX transactions_final_created_at ON tiba.transactions_final USING btree (client_id, "left"(status, 1), created_at, transaction_id) WITH (deduplicate_items=off) WHERE (status <> 'PROCESS'::text);
 
 CREATE INDEX transactions_final_date_bin_idx ON tiba.transactions_final USING btree (date_bin('00:00:01'::interval, created_at, '2000-01-01 00:00:00+00'::timestamp with time zone));
 
@@ -654,7 +654,7 @@ CREATE INDEX transactions_overdue_created_at ON tiba.transactions_in_process USI
 
 CREATE INDEX transactions_overdue_since ON tiba.transactions_in_process USING btree (overdue_since) WHERE (overdue_since IS NOT NULL);
 
-CREATE INDEX transactions_processed_at ON tiba.transactions_final USING btree (client_id, processed_at, transaction_id) WHERE (processed_at IS NOT NULL);
+CREATE INDEX transactions_processed_at ON tiba.transactions_final USING btree (client_id, processed_at, transaction_id) WITH (deduplicate_items=off) WHERE (processed_at IS NOT NULL);
 
 CREATE INDEX transactions_rail_reference ON ONLY tiba.transactions USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
 

@@ -23,9 +23,7 @@ create role tiba_service;
 create database :"database" owner tiba_owner;
 
 alter role tiba_owner login password :'owner_password';
--- The tables of graphile-worker have row-level security without a policy, so that only their owner can use them:
--- bypassrls lifts that, and no right to a table. Tiba's own tables have none.
-alter role tiba_service login bypassrls password :'service_password';
+alter role tiba_service login password :'service_password';
 -- Tiba sets its timeouts itself, for each connection. These hold for what connects as tiba_service by hand.
 alter role tiba_service set statement_timeout = '30s';
 alter role tiba_service set idle_in_transaction_session_timeout = '60s';
@@ -35,7 +33,7 @@ grant connect on database :"database" to tiba_service;
 
 \connect :"database"
 revoke all on schema public from public;
--- What the migrations create, now and later, in the schemas tiba and graphile_worker.
+-- What the migrations create, now and later, in the schema tiba.
 alter default privileges for role tiba_owner revoke execute on functions from public;
 alter default privileges for role tiba_owner grant usage on schemas to tiba_service;
 alter default privileges for role tiba_owner grant select, insert, update, delete on tables to tiba_service;

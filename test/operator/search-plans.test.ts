@@ -188,7 +188,7 @@ const indexesOf = (nodes: readonly Plan[]): string[] => nodes.flatMap((node) => 
 const EXACT: readonly (readonly [SearchKey, Partial<SearchFilter>, table: string, index: string])[] = [
   [{ by: 'amount', value: '77' }, DAY, 'transactions_final', 'transactions_final_amount'],
   [{ by: 'time' }, { overdue: true }, 'transactions_in_process', 'transactions_overdue_created_at'],
-  [{ by: 'time' }, { status: 'SUCCESS' }, 'transactions_final', 'transactions_final_date_trunc_idx'],
+  [{ by: 'time' }, { status: 'SUCCESS' }, 'transactions_final', 'transactions_final_date_bin_idx'],
 ];
 const ENDS_WITHIN = 40;
 

@@ -71,7 +71,7 @@ export const SETTINGS = {
   databaseConnections: withDefault(
     'TIBA_DATABASE_CONNECTIONS',
     '16',
-    wholeNumber(12, 1_000),
+    wholeNumber(9, 1_000),
     'Maximum number of connections to PostgreSQL that each process opens.',
   ),
   valkeyUrl: setting(

@@ -1,4 +1,5 @@
 import type { EventKind } from './event.ts';
+import { addMs } from './instant.ts';
 import { addMoney } from './money.ts';
 import { FEED_FIELD_NAMES, isFinal, NEXT_STATUSES, type StatusUpdate, type Transaction } from './transaction.ts';
 
@@ -184,7 +185,7 @@ function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs
     ...informationalFields(NO_INFORMATION, update),
     expectedBy: isFinal(update.status)
       ? null
-      : new Date(Math.min(Date.parse(createdAt) + expectedMs(bankCode), LAST_MS)).toISOString(),
+      : addMs(createdAt, expectedMs(bankCode)),
     overdueSince: null,
   };
   return { outcome: 'inserted', transaction, events };
@@ -198,17 +199,14 @@ const DEFAULT_CURRENCY = 'IDR';
 
 /** Why the update cannot be the first one of its transaction; null if it can, and then it inserts the transaction. */
 export function rejectionAsFirst(update: StatusUpdate): string | null {
-  const missing = REQUIRED_FIELDS.filter((field) => update[field] === undefined);
-  if (missing.length > 0) {
+  if (REQUIRED_FIELDS.some((field) => update[field] === undefined)) {
+    const missing = REQUIRED_FIELDS.filter((field) => update[field] === undefined);
     const names = missing.map((field) => FEED_FIELD_NAMES[field]).join(', ');
     return `the first status update of a transaction needs ${names}`;
   }
   const { amount = '', fee = DEFAULT_FEE, totalAmount } = update;
   return hasTotal({ amount, fee }, totalAmount) ? null : 'total_amount must be amount + fee';
 }
-
-/** Later times cannot be written with a year of four digits. */
-const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 const hasTotal = ({ amount, fee }: Pick<Transaction, 'amount' | 'fee'>, totalAmount: string | undefined): boolean =>
   totalAmount === undefined || totalAmount === addMoney(amount, fee);

@@ -29,6 +29,7 @@ export function addMoney(one: string, other: string): string {
   return `${hundredths.slice(0, -2)}.${hundredths.slice(-2)}`;
 }
 
-const toShortHundredths = (amount: string): number => Number(amount.slice(0, -3)) * 100 + Number(amount.slice(-2));
+/** The nearest number is off by less than a thousandth of a hundredth. */
+const toShortHundredths = (amount: string): number => Math.round(Number(amount) * 100);
 
 const toHundredths = (amount: string): bigint => BigInt(amount.replace('.', ''));

@@ -10,9 +10,26 @@ const SHORT_LENGTH_MAX = 2_048;
  */
 export function parseExactJson(text: string): unknown {
   if (text.length > SHORT_LENGTH_MAX) return parse(text);
-  // Text that serializes back unchanged has lost nothing. The native check is several times as fast as `parse`.
+  // The native parser is several times as fast as `parse`. Text that serializes back unchanged has lost nothing.
   const value: unknown = JSON.parse(text);
-  return JSON.stringify(value) === text ? value : parse(text);
+  return hasAllOf(text, value) || JSON.stringify(value) === text ? value : parse(text);
+}
+
+/**
+ * Whether `value` is an object of strings and nulls that would serialize to text of this length, and so has lost
+ * nothing: a name that the parser has dropped would make the text longer. This costs half of serializing it.
+ */
+function hasAllOf(text: string, value: unknown): boolean {
+  if (!isJsonObject(value) || text.includes('\\')) return false;
+  let length = '{'.length;
+  for (const name of Object.keys(value)) length += '"":,'.length + name.length;
+  for (const field of Object.values(value)) {
+    if (typeof field === 'string') length += '""'.length + field.length;
+    else if (field === null) length += 'null'.length;
+    else return false;
+  }
+  // The last comma stands for the closing brace.
+  return length === text.length;
 }
 
 /** The same, but returns null if the text is not JSON. */

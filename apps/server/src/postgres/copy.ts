@@ -7,18 +7,26 @@ import pg from 'pg';
  * A conflict with a key is an error, which ends the database transaction: there is no `on conflict`.
  */
 
-/** In the text format of COPY (PostgreSQL, "COPY", "Text Format"). */
-const NULL = String.raw`\N`;
+/** SQL: reads rows of `copyRow` into these columns of a table. */
+export const copySql = (table: string, columns: readonly string[]): string =>
+  `copy ${table} (${columns.join(', ')}) from stdin (null E'\\x01')`;
+
+// In the text format of COPY (PostgreSQL, "COPY", "Text Format"). Nothing that is stored contains a control character.
+const NULL = '\u0001';
 const SEPARATOR = '\t';
-const SPECIAL = /[\\\t\n\r]/;
+const SPECIAL = /[\\\n\r]/;
 
 /** One row, as COPY reads it. The values are in the order of the columns that the statement names. */
-export const copyRow = (values: readonly (string | null)[]): string => `${values.map(copyValue).join(SEPARATOR)}\n`;
+export function copyRow(values: readonly (string | null)[]): string {
+  let row = values[0] ?? NULL;
+  for (let index = 1; index < values.length; index += 1) row += SEPARATOR + (values[index] ?? NULL);
+  // Hardly any has something to escape. Were there a separator in a value, PostgreSQL would refuse the row: it would
+  // have too many values.
+  return SPECIAL.test(row) ? escapedRow(values) : `${row}\n`;
+}
 
-const copyValue = (value: string | null): string => {
-  if (value === null) return NULL;
-  return SPECIAL.test(value) ? escaped(value) : value;
-};
+const escapedRow = (values: readonly (string | null)[]): string =>
+  `${values.map((value) => (value === null ? NULL : escaped(value))).join(SEPARATOR)}\n`;
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '\\': String.raw`\\`,

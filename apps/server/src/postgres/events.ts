@@ -1,5 +1,5 @@
 import type { EventKind } from '../domain/event.ts';
-import { copyRow } from './copy.ts';
+import { copyRow, copySql } from './copy.ts';
 import type { Database, Query } from './database.ts';
 import { notifyDue, type EndpointKey } from './due-endpoints.ts';
 import { insertEventsOf } from './distributed/events.ts';
@@ -75,10 +75,18 @@ export async function insertEvents(query: Query, events: readonly NewEvent[]): P
 const eventRow = ({ clientId, occurredAt, version, subjectId, kind, data }: NewEvent, sequence: string): string =>
   copyRow([clientId, sequence, occurredAt, String(version), subjectId, kind, data]);
 
-const EVENTS_SQL = 'copy tiba.events (client_id, sequence, occurred_at, version, subject_id, kind, data) from stdin';
+const EVENTS_SQL = copySql('tiba.events', [
+  'client_id',
+  'sequence',
+  'occurred_at',
+  'version',
+  'subject_id',
+  'kind',
+  'data',
+]);
 
 // They are due at once, by PostgreSQL's clock.
-const DELIVERIES_SQL = 'copy tiba.callback_outbox (client_id, endpoint_id, sequence) from stdin';
+const DELIVERIES_SQL = copySql('tiba.callback_outbox', ['client_id', 'endpoint_id', 'sequence']);
 
 interface NumberedRow extends Record<string, unknown> {
   client_id: string;

@@ -28,9 +28,15 @@ export function renderedColumn({ amount, fee, createdAt, processedAt }: AmountsA
   const isWhole = amount.endsWith(NO_CENTS) && fee.endsWith(NO_CENTS);
   const short = (money: string): string => (isWhole ? money.slice(0, -NO_CENTS.length) : money);
   const total = withoutBeginning(short(addMoney(amount, fee)), short(amount));
-  const processed = processedAt === null ? '' : withoutBeginning(processedAt, createdAt);
-  return [short(amount), short(fee), total, createdAt, processed].join(SEPARATOR);
+  const inProcess = [short(amount), short(fee), total, createdAt, ''].join(SEPARATOR);
+  return endedColumn(inProcess, { createdAt, processedAt });
 }
+
+/** The column of a transaction that ends, from its column before. */
+export const endedColumn = (
+  rendered: string,
+  { createdAt, processedAt }: Pick<Transaction, 'createdAt' | 'processedAt'>,
+): string => (processedAt === null ? rendered : rendered + withoutBeginning(processedAt, createdAt));
 
 /**
  * `text` without what it begins with as `other` does; its last character stays. `text` is never shorter than `other`:

@@ -1,3 +1,4 @@
+import { msBetween } from '../domain/instant.ts';
 import type { Transaction } from '../domain/transaction.ts';
 import type { Query } from './database.ts';
 import { notify, textsOf } from './notification-payloads.ts';
@@ -22,7 +23,7 @@ export const notifyTransactionChanges = (query: Query, transactions: readonly Tr
 function serialize({ clientId, transactionId, bankName, createdAt, processedAt, reversedAt }: Transaction): string {
   // A reversal comes days later and says nothing about how long the bank takes.
   const durationMs =
-    processedAt === null || reversedAt !== null ? '' : Math.max(0, Date.parse(processedAt) - Date.parse(createdAt));
+    processedAt === null || reversedAt !== null ? '' : Math.max(0, msBetween(createdAt, processedAt));
   return clientId + FIELD_SEPARATOR + transactionId + FIELD_SEPARATOR + bankName + FIELD_SEPARATOR + durationMs;
 }
 

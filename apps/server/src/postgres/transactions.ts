@@ -6,11 +6,11 @@ import {
   toArrayParameter,
   toColumnParameters,
 } from './bulk-parameters.ts';
-import { copyRow } from './copy.ts';
+import { copyRow, copySql } from './copy.ts';
 import type { Database, Query } from './database.ts';
 import { ofClient, queryOverClients } from './distributed/one-client.ts';
 import { insertTransactionsOf } from './distributed/transactions.ts';
-import { renderedColumn } from './rendered-transactions.ts';
+import { endedColumn, renderedColumn } from './rendered-transactions.ts';
 
 export interface TransactionKey {
   readonly clientId: string;
@@ -138,10 +138,13 @@ const COMMON_COLUMNS = [
 const PROCESS_COLUMNS = ['expected_by'] as const;
 
 /** What it has only when it is final. */
-const FINAL_COLUMNS = ['processed_at', 'failure_reason', 'reversed_at', 'overdue_since', 'advanced_by'] as const;
+const FINAL_COLUMNS = ['processed_at', 'advanced_by'] as const;
 
-/** What most transactions of most cores do not have. */
+/** What most transactions do not have. */
 const RARE_COLUMNS = [
+  'failure_reason',
+  'reversed_at',
+  'overdue_since',
   'rail',
   'rail_reference',
   'source_account_number',
@@ -151,14 +154,13 @@ const RARE_COLUMNS = [
 ] as const;
 
 /** Columns that are not named are null, which costs less than a value that says so. */
-const copySql = (table: string, columns: readonly string[]) => ({
-  plain: `copy ${table} (${columns.join(', ')}) from stdin`,
-  withRare: `copy ${table} (${[...columns, ...RARE_COLUMNS].join(', ')}) from stdin`,
+const copyTransactionsSql = (table: string, columns: readonly string[]) => ({
+  plain: copySql(table, columns),
+  withRare: copySql(table, [...columns, ...RARE_COLUMNS]),
 });
 
-const COPY_SQL = copySql('tiba.transactions_in_process', [...COMMON_COLUMNS, ...PROCESS_COLUMNS]);
-const NEW_COLUMNS = [...COMMON_COLUMNS, ...PROCESS_COLUMNS, ...RARE_COLUMNS];
-const COPY_FINAL_SQL = copySql('tiba.transactions_final', [...COMMON_COLUMNS, ...FINAL_COLUMNS]);
+const COPY_NEW_SQL = copyTransactionsSql('tiba.transactions_in_process', [...COMMON_COLUMNS, ...PROCESS_COLUMNS]);
+const COPY_FINAL_SQL = copyTransactionsSql('tiba.transactions_final', [...COMMON_COLUMNS, ...FINAL_COLUMNS]);
 
 /** The status updates that a transaction itself names. */
 export interface AppliedUpdateIds {
@@ -191,24 +193,30 @@ const DUPLICATE = '23505';
  */
 export async function insertTransactions(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {
   if (toStore.length === 0) return true;
+  const toEnd: TransactionToEnd[] = [];
+  const inProcess = toStore.map((each) => {
+    if (!isFinal(each.transaction.status)) return each;
+    const before = beforeItsEnd(each.transaction);
+    toEnd.push({ ...each, before });
+    return { ...each, transaction: before };
+  });
   if (query.distributed === true) {
-    const rows = toStore.map((each) => [...newValues(each), ...rareValues(each)]);
-    if (!(await insertTransactionsOf(query, NEW_COLUMNS, rows))) return false;
-  } else if (!(await copyTransactions(query, toStore))) return false;
-  if (await existFinal(query, toStore)) return false;
-  const final = toStore.filter(({ transaction }) => isFinal(transaction.status));
-  return endTransactions(
-    query,
-    final.map((each) => ({ ...each, before: beforeItsEnd(each.transaction) })),
-  );
+    const columns = [...COMMON_COLUMNS, ...PROCESS_COLUMNS, ...RARE_COLUMNS];
+    const values = inProcess.map((each) => [...newValues(each), ...rareValues(each)]);
+    if (!(await insertTransactionsOf(query, columns, values))) return false;
+  } else if (!(await copyTransactions(query, inProcess))) return false;
+  return !(await existFinal(query, toStore)) && (await endTransactions(query, toEnd));
 }
 
-/** A new transaction that is final already, in its first step. */
+/** What a new transaction that is final already is for a moment. */
 const beforeItsEnd = (transaction: Transaction): Transaction => ({
   ...transaction,
   status: 'PROCESS',
   processedAt: null,
-  // Each row in PROCESS has one, also for this moment.
+  failureReason: null,
+  reversedAt: null,
+  overdueSince: null,
+  // Each row in PROCESS has one.
   expectedBy: transaction.expectedBy ?? transaction.createdAt,
 });
 
@@ -216,7 +224,7 @@ async function copyTransactions(query: Query, toStore: readonly TransactionToSto
   // In key order, so that two feeds with the same transactions cannot deadlock, as with locks.
   const inKeyOrder = isInKeyOrder(toStore) ? toStore : toStore.toSorted(byKey);
   try {
-    await copyTransactionRows(query, COPY_SQL, inKeyOrder, newValues);
+    await copyTransactionRows(query, COPY_NEW_SQL, inKeyOrder, newValues);
     return true;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === DUPLICATE) return false;
@@ -227,7 +235,7 @@ async function copyTransactions(query: Query, toStore: readonly TransactionToSto
 /** `valuesOf`: those of the columns that are not rare. */
 async function copyTransactionRows<Stored extends TransactionToStore>(
   query: Query,
-  sql: ReturnType<typeof copySql>,
+  sql: ReturnType<typeof copyTransactionsSql>,
   toStore: readonly Stored[],
   valuesOf: (each: Stored) => (string | null)[],
 ): Promise<void> {
@@ -247,23 +255,30 @@ const isInKeyOrder = (toStore: readonly TransactionToStore[]): boolean =>
     return next === undefined || byKey(each, next) < 0;
   });
 
-/** A row of transactions_in_process; one that is final already becomes so in a second step. */
-function newValues({ transaction: given, insertedBy }: TransactionToStore): (string | null)[] {
-  const transaction = isFinal(given.status) ? beforeItsEnd(given) : given;
-  return [...commonValues(transaction, insertedBy), transaction.expectedBy];
+/** A row of transactions_in_process. */
+function newValues({ transaction, insertedBy }: TransactionToStore): (string | null)[] {
+  const values = commonValues(transaction, renderedColumn(transaction), insertedBy);
+  values.push(transaction.expectedBy);
+  return values;
+}
+
+interface EndedTransaction extends TransactionToStore {
+  /** The column `rendered`, before its end. */
+  readonly rendered: string;
 }
 
 /** A row of transactions_final. */
-const finalValues = ({ transaction, insertedBy, advancedBy }: TransactionToStore): (string | null)[] => [
-  ...commonValues(transaction, insertedBy),
-  transaction.processedAt,
-  transaction.failureReason,
-  transaction.reversedAt,
-  transaction.overdueSince,
-  advancedBy,
-];
+function finalValues({ transaction, insertedBy, advancedBy, rendered }: EndedTransaction): (string | null)[] {
+  const values = commonValues(transaction, endedColumn(rendered, transaction), insertedBy);
+  values.push(transaction.processedAt, advancedBy);
+  return values;
+}
 
-const commonValues = (transaction: Transaction, insertedBy: string | null): (string | null)[] => [
+const commonValues = (
+  transaction: Transaction,
+  rendered: string,
+  insertedBy: string | null,
+): (string | null)[] => [
   transaction.clientId,
   transaction.transactionId,
   transaction.referenceId,
@@ -278,11 +293,14 @@ const commonValues = (transaction: Transaction, insertedBy: string | null): (str
   transaction.description,
   transaction.createdAt,
   String(transaction.version),
-  renderedColumn(transaction),
+  rendered,
   insertedBy,
 ];
 
 const rareValues = ({ transaction }: TransactionToStore): (string | null)[] => [
+  transaction.failureReason,
+  transaction.reversedAt,
+  transaction.overdueSince,
   transaction.rail,
   transaction.railReference,
   transaction.sourceAccountNumber,
@@ -292,6 +310,9 @@ const rareValues = ({ transaction }: TransactionToStore): (string | null)[] => [
 ];
 
 const hasRareValues = ({ transaction }: TransactionToStore): boolean =>
+  transaction.failureReason !== null ||
+  transaction.reversedAt !== null ||
+  transaction.overdueSince !== null ||
   transaction.rail !== null ||
   transaction.sourceAccountNumber !== null ||
   transaction.serviceCode !== null ||
@@ -335,10 +356,10 @@ const STORED = `concat_ws(E'\\x02', t.version, t.rendered, t.reference_id, t.cur
             coalesce(t.source_account_number, ''), coalesce(t.service_code, ''), coalesce(t.external_id, ''),
             coalesce(t.bank_reference, ''))`;
 
-const storedText = (before: Transaction): string =>
+const storedText = (before: Transaction, rendered: string): string =>
   [
     before.version,
-    renderedColumn(before),
+    rendered,
     before.referenceId,
     before.currency,
     before.bankCode,
@@ -434,16 +455,21 @@ export async function endTransactions(query: Query, toEnd: readonly TransactionT
     await updateTransactions(query, toEnd);
     return true;
   }
-  const keys = toEnd.map(({ before }) => ({
-    client_id: before.clientId,
-    transaction_id: before.transactionId,
-    stored: storedText(before),
-  }));
-  const parameters = toColumnParameters(END_COLUMNS, keys);
+  const rendered = toEnd.map(({ before }) => renderedColumn(before));
+  const parameters = [
+    toArrayParameter(toEnd.map(({ before }) => before.clientId)),
+    toArrayParameter(toEnd.map(({ before }) => before.transactionId)),
+    toArrayParameter(toEnd.map(({ before }, index) => storedText(before, rendered[index] ?? ''))),
+  ];
   const { rows } = await query<{ inserted_by: string | null }>(END_SQL, parameters, 'end-transactions');
   const insertedBy = rows[0]?.inserted_by?.split(',') ?? [];
   if (insertedBy.length !== toEnd.length) return false;
-  const final = toEnd.map((each, index) => ({ ...each, insertedBy: insertedBy[index] || null }));
+  const final = toEnd.map(({ transaction, advancedBy }, index) => ({
+    transaction,
+    advancedBy,
+    insertedBy: insertedBy[index] || null,
+    rendered: rendered[index] ?? '',
+  }));
   await copyTransactionRows(query, COPY_FINAL_SQL, final, finalValues);
   return true;
 }

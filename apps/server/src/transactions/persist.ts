@@ -43,8 +43,9 @@ export async function persist(
   const toUpdate = annotated.map(toStore);
   for (const change of changed) {
     const { before } = change;
-    if (before !== null && onlyEnds(before, change.transaction)) toEnd.push({ ...toStore(change), before });
-    else toUpdate.push(toStore(change));
+    const stored = toStore(change);
+    if (before !== null && onlyEnds(before, change.transaction)) toEnd.push({ before, ...stored });
+    else toUpdate.push(stored);
   }
   if (!(await endTransactions(query, toEnd))) return 'in process';
   await updateTransactions(query, toUpdate);

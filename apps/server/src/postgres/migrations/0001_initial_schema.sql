@@ -263,8 +263,10 @@ create index transactions_overdue_since on tiba.transactions_in_process (overdue
 -- alone, when its plan is made for a table that is small and that was not analyzed.
 create index transactions_created_at on tiba.transactions_in_process (client_id, created_at, transaction_id)
   where status = 'PROCESS';
+-- No two of its entries are equal, so a full page has nothing to deduplicate before it is split.
 create index transactions_final_created_at
-  on tiba.transactions_final (client_id, left(status, 1), created_at, transaction_id) where status <> 'PROCESS';
+  on tiba.transactions_final (client_id, left(status, 1), created_at, transaction_id)
+  with (deduplicate_items = off) where status <> 'PROCESS';
 -- account_number comes first, so that the operator's search over all clients finds the entries of an account side by
 -- side. A list of one client gives both. Few transactions of a client with one account have the same created_at.
 -- The condition, which all rows fulfil, keeps the index from look-ups by other keys: see below.
@@ -283,7 +285,7 @@ create index transactions_rail_reference on tiba.transactions (rail_reference)
   where rail_reference <> transaction_id and rail_reference <> reference_id;
 create index transactions_bank_reference on tiba.transactions (bank_reference) where bank_reference is not null;
 create index transactions_processed_at on tiba.transactions_final (client_id, processed_at, transaction_id)
-  where processed_at is not null;
+  with (deduplicate_items = off) where processed_at is not null;
 -- Overdue transactions of all clients, the newest first, and of one client.
 create index transactions_overdue_created_at on tiba.transactions_in_process (created_at, amount)
   where overdue_since is not null;

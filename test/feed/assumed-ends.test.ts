@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { parseUpdate } from '../../apps/server/src/feed/parse-update.ts';
+import type { AppliedUpdate } from '../../apps/server/src/transactions/decide.ts';
+import { createTransactionUpdater } from '../../apps/server/src/transactions/transaction-updater.ts';
+import { startTestService, statusUpdate, type TestService, testBanks } from '../support/service.ts';
+
+/**
+ * An update that ends a transaction and says everything about it is taken at its word, without a look
+ * (docs/decisions/0059). Here it is the first one of an updater, which therefore assumes it.
+ */
+
+let service: TestService;
+before(async () => {
+  service = await startTestService({ rails: [] });
+});
+after(() => service?.close());
+
+type Message = Readonly<Record<string, unknown>>;
+
+/** An updater that was never wrong. Counts its database transactions: one that was wrong is repeated. */
+function createFreshUpdater() {
+  const { database } = service.app;
+  let attempts = 0;
+  const updater = createTransactionUpdater({
+    database: {
+      ...database,
+      transaction(work, options) {
+        attempts += 1;
+        return database.transaction(work, options);
+      },
+    },
+    expectedMs: () => 1_800_000,
+    firstInquiryMs: 5_000,
+    now: Date.now,
+    versionFloor: () => 0,
+  });
+  return {
+    async apply(...messages: readonly Message[]): Promise<{ applied: AppliedUpdate[]; attempts: number }> {
+      const earlier = attempts;
+      const applied = await updater.apply(
+        messages.map((message, index) => ({
+          line: index + 1,
+          source: 'core',
+          raw: JSON.stringify(message),
+          update: parseUpdate(message, testBanks),
+        })),
+      );
+      return { applied, attempts: attempts - earlier };
+    },
+    markOverdue: (now: Date) => updater.markOverdue(now, 1_000),
+  };
+}
+
+let created = 0;
+const newId = (): string => `TE${String((created += 1)).padStart(10, '0')}`;
+
+const PROCESSED_AT = '2026-11-21T04:40:00.000Z';
+
+/** The first message of a transaction and its final one, which say the same of it. */
+function messagesOf(id: string): { first: Message; final: Message } {
+  const first = statusUpdate({ transaction_id: id, reference_id: `ref ${id}`, fee: '2500.00', description: 'Refund' });
+  return { first, final: { ...first, status: 'SUCCESS', processed_at: PROCESSED_AT } };
+}
+
+/** Stores `first`, and applies `final`. */
+async function end(first: Message, final: Message) {
+  await createFreshUpdater().apply(first);
+  const { applied, attempts } = await createFreshUpdater().apply(final);
+  const [{ outcome, reason } = { outcome: null, reason: null }] = applied;
+  return { outcome, reason, attempts };
+}
+
+interface StoredRow extends Record<string, unknown> {
+  status: string;
+  version: number;
+  processed_at: Date | null;
+  rail: string | null;
+  bank_reference: string | null;
+  inserted: boolean;
+  advanced: boolean;
+  events: number;
+}
+
+async function stored(id: string): Promise<StoredRow | undefined> {
+  const [row] = await service.app.database.query<StoredRow>(
+    `select t.status, t.version, t.processed_at, t.rail, t.bank_reference, t.inserted_by is not null as inserted,
+            t.advanced_by is not null as advanced,
+            (select count(*)::integer from tiba.events v where v.subject_id = t.transaction_id) as events
+       from tiba.transactions t where t.transaction_id = $1`,
+    [id],
+  );
+  return row;
+}
+
+test('an end that says what is stored is applied at once', async () => {
+  const id = newId();
+  const { first, final } = messagesOf(id);
+  assert.deepEqual(await end(first, final), { outcome: 'advanced', reason: null, attempts: 1 });
+  assert.deepEqual(await stored(id), {
+    status: 'SUCCESS',
+    version: 2,
+    processed_at: new Date(PROCESSED_AT),
+    rail: null,
+    bank_reference: null,
+    inserted: true,
+    advanced: true,
+    events: 1,
+  });
+  const answer = await service.get(`/api/v1/check-status/${id}`);
+  assert.match(answer.text, /"status":"SUCCESS".*"amount":150000\.00,"fee":2500\.00,"total_amount":152500\.00/);
+});
+
+suite('an end that says something else is decided with a look: a conflict, and nothing changes', () => {
+  const others: Readonly<Record<string, Message>> = {
+    reference_id: { reference_id: 'another' },
+    amount: { amount: '150000.01' },
+    fee: { fee: '2500.01' },
+    currency: { currency: 'USD' },
+    bank_code: { bank_code: '008' },
+    bank_name: { bank_name: 'Another Bank' },
+    account_number: { account_number: '1234567891' },
+    account_name: { account_name: 'ANOTHER NAME' },
+    description: { description: 'Refunds' },
+    created_at: { created_at: '2026-11-21T04:32:26.124Z' },
+  };
+  for (const [field, changes] of Object.entries(others)) {
+    test(field, async () => {
+      const id = newId();
+      const { first, final } = messagesOf(id);
+      const { outcome, reason, attempts } = await end(first, { ...final, ...changes });
+      assert.deepEqual({ outcome, attempts }, { outcome: 'conflict', attempts: 2 });
+      assert.match(String(reason), /differs from the first status update$/);
+      assert.equal((await stored(id))?.status, 'PROCESS');
+    });
+  }
+
+  test('of a transaction that has another final status', async () => {
+    const id = newId();
+    const { first, final } = messagesOf(id);
+    await end(first, final);
+    const failed = { ...final, status: 'FAILED', failure_reason: 'ACCOUNT_CLOSED' };
+    const { outcome, attempts } = await end(first, failed);
+    assert.deepEqual({ outcome, attempts }, { outcome: 'conflict', attempts: 2 });
+    assert.equal((await stored(id))?.status, 'SUCCESS');
+  });
+});
+
+suite('an end is decided with a look, and applied,', () => {
+  test('when nothing is stored', async () => {
+    const id = newId();
+    const { applied, attempts } = await createFreshUpdater().apply(messagesOf(id).final);
+    assert.deepEqual([applied[0]?.outcome, attempts], ['inserted', 2]);
+    assert.equal((await stored(id))?.events, 1);
+  });
+
+  test('when it leaves out what the core has told before', async () => {
+    const id = newId();
+    const { first, final } = messagesOf(id);
+    const known = { ...first, rail: 'bank-one', rail_reference: `R${id}`, bank_reference: 'B1' };
+    assert.deepEqual(await end(known, final), { outcome: 'advanced', reason: null, attempts: 2 });
+    const row = await stored(id);
+    assert.deepEqual([row?.status, row?.rail, row?.bank_reference], ['SUCCESS', 'bank-one', 'B1']);
+  });
+
+  test('when it adds something', async () => {
+    const id = newId();
+    const { first, final } = messagesOf(id);
+    assert.equal((await end(first, { ...final, bank_reference: 'B2' })).attempts, 2);
+    assert.equal((await stored(id))?.bank_reference, 'B2');
+  });
+
+  test('when the transaction was overdue', async () => {
+    const id = newId();
+    const { first, final } = messagesOf(id);
+    await createFreshUpdater().apply(first);
+    await createFreshUpdater().markOverdue(new Date('2027-01-01T00:00:00.000Z'));
+    const { applied, attempts } = await createFreshUpdater().apply(final);
+    assert.deepEqual([applied[0]?.outcome, attempts], ['advanced', 2]);
+    const row = await stored(id);
+    assert.deepEqual([row?.version, row?.events], [3, 2]);
+  });
+
+  test('when its batch has another update of the transaction', async () => {
+    const id = newId();
+    const { first, final } = messagesOf(id);
+    await createFreshUpdater().apply(first);
+    const reversed = { ...final, reversed_at: '2026-11-22T00:00:00.000Z' };
+    const { applied, attempts } = await createFreshUpdater().apply(final, reversed);
+    assert.deepEqual([applied.map(({ outcome }) => outcome), attempts], [['advanced', 'reversed'], 1]);
+    assert.deepEqual([(await stored(id))?.version, (await stored(id))?.events], [3, 2]);
+  });
+});
+
+test('what an end says of its rail is compared too', async () => {
+  const id = newId();
+  const { first, final } = messagesOf(id);
+  const rail = { rail: 'bank-one', rail_reference: `R${id}` };
+  assert.deepEqual(await end({ ...first, ...rail }, { ...final, ...rail }), {
+    outcome: 'advanced',
+    reason: null,
+    attempts: 1,
+  });
+});
+
+test('a reversal that comes with the end is applied at once', async () => {
+  const id = newId();
+  const { first, final } = messagesOf(id);
+  assert.equal((await end(first, { ...final, reversed_at: '2026-11-22T00:00:00.000Z' })).attempts, 1);
+  assert.deepEqual([(await stored(id))?.version, (await stored(id))?.events], [3, 2]);
+});
+
+test('one end of a batch that is not as assumed: the batch is applied again, each update once', async () => {
+  const ids = Array.from({ length: 20 }, newId);
+  const updater = createFreshUpdater();
+  await updater.apply(...ids.map((id) => messagesOf(id).first));
+  const finals = ids.map((id, index) => ({ ...messagesOf(id).final, ...(index === 7 ? { amount: '1.00' } : {}) }));
+  const { applied, attempts } = await updater.apply(...finals);
+  assert.equal(attempts, 2);
+  assert.deepEqual(
+    applied.map(({ outcome }) => outcome),
+    ids.map((_, index) => (index === 7 ? 'conflict' : 'advanced')),
+  );
+  for (const [index, id] of ids.entries()) assert.equal((await stored(id))?.events, index === 7 ? 0 : 1, id);
+});
+
+test('after an end that was not as assumed, eight batches look first', async () => {
+  const updater = createFreshUpdater();
+  const attemptsOfOne = async (isRight: boolean): Promise<number> => {
+    const { first, final } = messagesOf(newId());
+    await createFreshUpdater().apply(first);
+    return (await updater.apply(isRight ? final : { ...final, bank_reference: 'B3' })).attempts;
+  };
+  assert.equal(await attemptsOfOne(true), 1);
+  assert.equal(await attemptsOfOne(false), 2);
+  for (let batch = 0; batch < 8; batch += 1) assert.equal(await attemptsOfOne(false), 1, `batch ${batch}`);
+  assert.equal(await attemptsOfOne(false), 2);
+});
