@@ -123,6 +123,11 @@ test('query parameters that are out of bounds, unknown or repeated are rejected'
     [`${EVENTS}?limit=1001`, /limit must be/],
     [`${EVENTS}?limit=%00`, /limit must be/],
     [`${EVENTS}?limit=%ff`, /limit must be/],
+    // Regression: they were ignored, so that `since` listed all events.
+    [`${EVENTS}?since=150`, /a parameter that this list does not have; it has after, limit/],
+    [`${EVENTS}?after=1&cursor=1`, /a parameter that this list does not have/],
+    [`${DELIVERIES}?status=pending`, /does not have; it has endpoint_id, state, after, limit/],
+    ['/api/v1/account-validations?after=1', /does not have; it has limit/],
     [`${DELIVERIES}?limit=0`, /limit must be/],
     [`${DELIVERIES}?state=done`, /state must be one of pending, delivered, exhausted/],
     [`${DELIVERIES}?state=missing`, /state must be one of/],

@@ -41,7 +41,10 @@ const instants = fc
   .map((date) => date.toISOString());
 
 test('time is added, and subtracted, as Date does it', () => {
-  const spans = fc.oneof(fc.integer({ min: -90_000_000, max: 90_000_000 }), fc.double({ min: 0, max: 1e6, noNaN: true }));
+  const spans = fc.oneof(
+    fc.integer({ min: -90_000_000, max: 90_000_000 }),
+    fc.double({ min: 0, max: 1e6, noNaN: true }),
+  );
   fc.assert(
     fc.property(instants, spans, (instant, ms) => {
       assert.equal(addMs(instant, ms), laterByDate(instant, ms));

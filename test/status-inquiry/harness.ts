@@ -93,12 +93,10 @@ export async function startInquiryBench(): Promise<InquiryBench> {
     await database.close();
     await testDatabase.drop();
   };
-  await prepareDatabase(database, { environment: 'sandbox', migrate: true }).catch(
-    async (error: unknown) => {
-      await releaseAll();
-      throw error;
-    },
-  );
+  await prepareDatabase(database, { environment: 'sandbox', migrate: true }).catch(async (error: unknown) => {
+    await releaseAll();
+    throw error;
+  });
   await insertClient(database, { clientId: 'alpha', name: 'alpha', secretHash: Buffer.alloc(32), scopes: [] });
 
   return {

@@ -110,7 +110,8 @@ function applyToKnown(known: Transaction, update: StatusUpdate, context: UpdateC
 export function assumedInProcess(update: StatusUpdate, { versionFloor }: UpdateContext): Transaction | null {
   const { referenceId, amount, bankCode, bankName, accountNumber, accountName, createdAt } = update;
   if (!isFinal(update.status)) return null;
-  if (referenceId === undefined || amount === undefined || bankCode === undefined || bankName === undefined) return null;
+  if (referenceId === undefined || amount === undefined || bankCode === undefined || bankName === undefined)
+    return null;
   if (accountNumber === undefined || accountName === undefined || createdAt === undefined) return null;
   return {
     clientId: update.clientId,
@@ -183,9 +184,7 @@ function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs
     railReference: update.railReference ?? null,
     reversedAt: update.reversedAt ?? null,
     ...informationalFields(NO_INFORMATION, update),
-    expectedBy: isFinal(update.status)
-      ? null
-      : addMs(createdAt, expectedMs(bankCode)),
+    expectedBy: isFinal(update.status) ? null : addMs(createdAt, expectedMs(bankCode)),
     overdueSince: null,
   };
   return { outcome: 'inserted', transaction, events };

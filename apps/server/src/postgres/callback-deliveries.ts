@@ -1,8 +1,8 @@
 import type { EventKind } from '../domain/event.ts';
 import type { SealedEndpoint } from './callback-endpoints.ts';
 import type { Database } from './database.ts';
-import type { EndpointKey } from './due-endpoints.ts';
 import { databaseOfClient, ofClient, queryOverClients } from './distributed/one-client.ts';
+import type { EndpointKey } from './due-endpoints.ts';
 import { EVENT_DATA } from './events.ts';
 import { eventDataJson } from './rendered-transactions.ts';
 

@@ -1,6 +1,6 @@
 import type { Database, Query } from './database.ts';
-import { notifyDue, type EndpointKey } from './due-endpoints.ts';
 import { databaseOfClient } from './distributed/one-client.ts';
+import { type EndpointKey, notifyDue } from './due-endpoints.ts';
 
 /**
  * Who or what disabled an endpoint: its client, the operator, its receiver by answering 410, or failures over a long

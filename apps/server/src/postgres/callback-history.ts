@@ -1,7 +1,7 @@
 import type { EventKind } from '../domain/event.ts';
 import type { Database } from './database.ts';
-import type { EndpointKey } from './due-endpoints.ts';
 import { databaseOfClient, ofClient } from './distributed/one-client.ts';
+import type { EndpointKey } from './due-endpoints.ts';
 
 export const DELIVERY_STATES = ['pending', 'delivered', 'exhausted'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];

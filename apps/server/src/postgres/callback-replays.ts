@@ -8,8 +8,8 @@ import {
   toDelivery,
 } from './callback-history.ts';
 import type { Database, Query } from './database.ts';
-import { notifyDue, type EndpointKey } from './due-endpoints.ts';
 import { databaseOfClient } from './distributed/one-client.ts';
+import { type EndpointKey, notifyDue } from './due-endpoints.ts';
 
 /**
  * Restarts the retry schedule of a delivery with an attempt at once. `disabled`: its endpoint is, so nothing is

@@ -1,8 +1,8 @@
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { DeliveryState } from './callback-history.ts';
 import type { Database } from './database.ts';
-import type { EndpointKey } from './due-endpoints.ts';
 import { byClient, ofClient } from './distributed/one-client.ts';
+import type { EndpointKey } from './due-endpoints.ts';
 
 /**
  * The result of one attempt. Its times reach PostgreSQL as durations, and become times of PostgreSQL's clock there: the

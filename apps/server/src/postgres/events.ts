@@ -1,9 +1,9 @@
 import type { EventKind } from '../domain/event.ts';
 import { copyRow, copySql } from './copy.ts';
 import type { Database, Query } from './database.ts';
-import { notifyDue, type EndpointKey } from './due-endpoints.ts';
 import { insertEventsOf } from './distributed/events.ts';
 import { databaseOfClient, ofClient } from './distributed/one-client.ts';
+import { type EndpointKey, notifyDue } from './due-endpoints.ts';
 import { eventDataJson, printed } from './rendered-transactions.ts';
 import type { TransactionKey } from './transactions.ts';
 

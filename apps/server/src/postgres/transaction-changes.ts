@@ -22,8 +22,7 @@ export const notifyTransactionChanges = (query: Query, transactions: readonly Tr
 
 function serialize({ clientId, transactionId, bankName, createdAt, processedAt, reversedAt }: Transaction): string {
   // A reversal comes days later and says nothing about how long the bank takes.
-  const durationMs =
-    processedAt === null || reversedAt !== null ? '' : Math.max(0, msBetween(createdAt, processedAt));
+  const durationMs = processedAt === null || reversedAt !== null ? '' : Math.max(0, msBetween(createdAt, processedAt));
   return clientId + FIELD_SEPARATOR + transactionId + FIELD_SEPARATOR + bankName + FIELD_SEPARATOR + durationMs;
 }
 

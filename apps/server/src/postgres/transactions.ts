@@ -274,11 +274,7 @@ function finalValues({ transaction, insertedBy, advancedBy, rendered }: EndedTra
   return values;
 }
 
-const commonValues = (
-  transaction: Transaction,
-  rendered: string,
-  insertedBy: string | null,
-): (string | null)[] => [
+const commonValues = (transaction: Transaction, rendered: string, insertedBy: string | null): (string | null)[] => [
   transaction.clientId,
   transaction.transactionId,
   transaction.referenceId,
@@ -504,7 +500,10 @@ export const toTransaction = (row: TransactionRow): Transaction => ({
 
 type TextRow<Column extends string> = Record<Column, string | null>;
 
-const toChangingRow = ({ transaction, advancedBy }: TransactionToStore): TextRow<(typeof CHANGING_COLUMNS)[number]> => ({
+const toChangingRow = ({
+  transaction,
+  advancedBy,
+}: TransactionToStore): TextRow<(typeof CHANGING_COLUMNS)[number]> => ({
   client_id: transaction.clientId,
   transaction_id: transaction.transactionId,
   status: transaction.status,

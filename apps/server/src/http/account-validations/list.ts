@@ -5,7 +5,7 @@ import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { listValidations } from '../../postgres/account-validations.ts';
 import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
-import { queryParameters, wholeNumber } from '../query-parameters.ts';
+import { searchParameters, wholeNumber } from '../query-parameters.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
 import { type AccountValidationDependencies, operationDefaults } from './operation.ts';
 import { ValidationSchema } from './schema.ts';
@@ -50,7 +50,7 @@ export function listAccountValidations(
   const onRequest = authorize({ scope: 'account:check', limitedOperation: 'account-validations' });
 
   app.get('/api/v1/account-validations', { onRequest, schema }, async (request, reply) => {
-    const { limit: text } = queryParameters(request.originalUrl, ['limit']);
+    const { limit: text } = searchParameters(request.originalUrl, ['limit']);
     const limit = wholeNumber(text, { name: 'limit', min: 1, max: LIMIT_MAX, fallback: LIMIT_DEFAULT });
     const validations = await listValidations(database, callerOf(request).client.clientId, limit);
     const data = JSON.stringify({ validations: validations.map(validationToJson) });

@@ -6,7 +6,7 @@ import { findValidation } from '../../postgres/account-validations.ts';
 import { sendSuccess } from '../envelope.ts';
 import { cursorGone } from '../errors.ts';
 import { languageOf } from '../language.ts';
-import { oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
+import { oneOf, searchParameters, wholeNumber } from '../query-parameters.ts';
 import { preferredType } from '../request-headers.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
 import {
@@ -94,7 +94,7 @@ export function listAccountValidationResults(app: FastifyInstance, dependencies:
 
   app.get('/api/v1/account-validations/:validation_id/results', { onRequest, schema }, async (request, reply) => {
     const key = validationInPath(request);
-    const query = queryParameters(request.originalUrl, ['after', 'limit', 'follow']);
+    const query = searchParameters(request.originalUrl, ['after', 'limit', 'follow']);
     const after = wholeNumber(query.after, { name: 'after', min: 0, max: SEQUENCE_MAX, fallback: 0 });
     const limit = wholeNumber(query.limit, { name: 'limit', min: 1, max: LIMIT_MAX, fallback: LIMIT_DEFAULT });
     const follow = oneOf(query.follow, ['true', 'false'], 'follow') === 'true';

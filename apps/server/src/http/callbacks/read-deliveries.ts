@@ -7,7 +7,7 @@ import type { Database } from '../../postgres/database.ts';
 import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
-import { invalidRequest, oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
+import { invalidRequest, oneOf, searchParameters, wholeNumber } from '../query-parameters.ts';
 import { errorResponses, nullable, successResponse } from '../schemas.ts';
 import {
   ATTEMPT_EXAMPLE,
@@ -127,7 +127,7 @@ export function readDeliveries(app: FastifyInstance, { authorize, database }: Ca
 }
 
 async function answerList(database: Database, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const parameters = queryParameters(request.originalUrl, ['endpoint_id', 'state', 'after', 'limit']);
+  const parameters = searchParameters(request.originalUrl, ['endpoint_id', 'state', 'after', 'limit']);
   const state = oneOf(parameters.state, DELIVERY_STATES, 'state');
   const after = parameters.after === undefined ? null : parseDeliveryId(parameters.after);
   if (parameters.after !== undefined && after === null) {

@@ -7,7 +7,7 @@ import { findCursorLimits } from '../../postgres/restores.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { cursorGone } from '../errors.ts';
-import { queryParameters, wholeNumber } from '../query-parameters.ts';
+import { searchParameters, wholeNumber } from '../query-parameters.ts';
 import { EVENTS_DEFAULT, EVENTS_FOUND, EVENTS_MAX, listEventsSchema, SEQUENCE_MAX } from './schema.ts';
 
 /** Lists a client's events in order and without gaps: the same events that callbacks deliver. */
@@ -15,7 +15,7 @@ export function eventOperations(app: FastifyInstance, authorize: Authorize, data
   const onRequest = authorize({ scope: 'events:read', limitedOperation: 'events' });
 
   app.get('/api/v1/events', { onRequest, schema: listEventsSchema }, async (request, reply) => {
-    const given = queryParameters(request.originalUrl, ['after', 'limit']);
+    const given = searchParameters(request.originalUrl, ['after', 'limit']);
     const after = wholeNumber(given.after, { name: 'after', min: 0, max: SEQUENCE_MAX, fallback: 0 });
     const limit = wholeNumber(given.limit, { name: 'limit', min: 1, max: EVENTS_MAX, fallback: EVENTS_DEFAULT });
 
