@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
+import pino from 'pino';
 import { Webhook } from 'standardwebhooks';
+import { createDueNotices, DUE_CHANNEL } from '../../apps/server/src/postgres/due-endpoints.ts';
+import { listen, type Notifications } from '../../apps/server/src/postgres/notifications.ts';
 import { assertError } from '../contract/assertions.ts';
 import { eventually } from '../support/eventually.ts';
 import { startHttpReceiver } from '../support/http-receiver.ts';
@@ -10,6 +13,7 @@ import {
   call,
   DELIVERIES,
   dataOf,
+  ENDPOINTS,
   EVENTS,
   feedSuccesses,
   openSql,
@@ -20,13 +24,22 @@ import {
 
 let service: TestService;
 let sql: Awaited<ReturnType<typeof openSql>>;
+let listening: Notifications;
 let clientId: string;
 let token: string;
+/** The endpoints that notifications have named. */
+const woken = new Set<string>();
 before(async () => {
   service = await startTestService({ rails: [] });
   sql = await openSql(service);
+  const dueNotices = createDueNotices();
+  dueNotices.subscribe((key) => woken.add(`${key.clientId} ${key.endpointId}`));
+  const { connection } = service.database;
+  const log = pino({ level: 'silent' });
+  listening = await listen({ connection, channels: {}, handlers: { [DUE_CHANNEL]: dueNotices }, log });
 });
 after(async () => {
+  await listening?.close();
   await sql?.end();
   await service?.close();
 });
@@ -86,16 +99,23 @@ async function feedWhileDisabled(endpointId: string, count: number, changes: Row
   ]);
 }
 
-/** Waits until a delivery was attempted. */
+/** Waits until all processes are told of the endpoint. A dispatcher would also find it by its look each second. */
 const untilWoken = (endpointId: string): Promise<void> =>
-  eventually('a dispatcher is woken', async () => {
-    const tried = await sql(
-      `select from tiba.callback_outbox where endpoint_id = $1 and attempts > attempts_before
-       union all select from tiba.callback_deliveries where endpoint_id = $1 and state = 'delivered'`,
-      [endpointId],
-    );
-    return tried.length > 0;
-  });
+  eventually('dispatchers are woken', () => woken.has(`${clientId} ${endpointId}`));
+
+test('an endpoint that is enabled again wakes dispatchers for what is pending', async () => {
+  await feedOwn(1);
+  const { endpointId } = await registerOwn({ url: NOWHERE });
+  await sql(
+    `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
+     values ($1, $2, 1, now() + interval '1 day')`,
+    [clientId, endpointId],
+  );
+  for (const disabled of [true, false]) {
+    assert.equal((await sendRequest('PATCH', `${ENDPOINTS}/${endpointId}`, { disabled })).status, 200);
+  }
+  await untilWoken(endpointId);
+});
 
 suite('a replay of one delivery', () => {
   test('is pending again at once, with a new schedule and continued attempt numbers', async () => {

@@ -17,7 +17,7 @@ after(async () => {
 });
 
 const EVENTS = 6;
-/** Half of the interval at which the dispatcher polls for deliveries without a job. */
+/** Half of the interval at which the dispatcher polls for deliveries that no notification named. */
 const PROMPT_MAX_MS = 500;
 
 test('a callback is sent at once after its event, without waiting for the next poll', async () => {

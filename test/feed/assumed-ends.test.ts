@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import pg from 'pg';
 import { parseUpdate } from '../../apps/server/src/feed/parse-update.ts';
+import { listEvents } from '../../apps/server/src/postgres/events.ts';
 import type { AppliedUpdate } from '../../apps/server/src/transactions/decide.ts';
 import { createTransactionUpdater } from '../../apps/server/src/transactions/transaction-updater.ts';
+import { eventually } from '../support/eventually.ts';
 import { startTestService, statusUpdate, type TestService, testBanks } from '../support/service.ts';
 
 /**
@@ -19,7 +22,7 @@ after(() => service?.close());
 type Message = Readonly<Record<string, unknown>>;
 
 /** An updater that was never wrong. Counts its database transactions: one that was wrong is repeated. */
-function createFreshUpdater() {
+function createFreshUpdater(versionFloor = 0) {
   const { database } = service.app;
   let attempts = 0;
   const updater = createTransactionUpdater({
@@ -33,7 +36,7 @@ function createFreshUpdater() {
     expectedMs: () => 1_800_000,
     firstInquiryMs: 5_000,
     now: Date.now,
-    versionFloor: () => 0,
+    versionFloor: () => versionFloor,
   });
   return {
     async apply(...messages: readonly Message[]): Promise<{ applied: AppliedUpdate[]; attempts: number }> {
@@ -135,6 +138,14 @@ suite('an end that says something else is decided with a look: a conflict, and n
     });
   }
 
+  test('rail_reference', async () => {
+    const id = newId();
+    const { first, final } = messagesOf(id);
+    const rail = { rail: 'bank-one', rail_reference: 'R1' };
+    const { outcome, attempts } = await end({ ...first, ...rail }, { ...final, ...rail, rail_reference: 'R2' });
+    assert.deepEqual({ outcome, attempts }, { outcome: 'conflict', attempts: 2 });
+  });
+
   test('of a transaction that has another final status', async () => {
     const id = newId();
     const { first, final } = messagesOf(id);
@@ -163,6 +174,28 @@ suite('an end is decided with a look, and applied,', () => {
     assert.deepEqual([row?.status, row?.rail, row?.bank_reference], ['SUCCESS', 'bank-one', 'B1']);
   });
 
+  for (const [field, value, other] of [
+    ['source_account_number', '1234567890', '1234567899'],
+    ['service_code', '18', '17'],
+    ['external_id', 'X1', 'X2'],
+    ['bank_reference', 'B1', 'B2'],
+  ] as const) {
+    test(`when ${field} is stored, and left out or different`, async () => {
+      for (const said of [undefined, other]) {
+        const id = newId();
+        const { first, final } = messagesOf(id);
+        const { outcome, reason, attempts } = await end({ ...first, [field]: value }, { ...final, [field]: said });
+        assert.deepEqual({ outcome, attempts }, { outcome: 'advanced', attempts: 2 });
+        assert.equal(reason === null, said === undefined, String(reason));
+        const [row] = await service.app.database.query<Record<string, unknown>>(
+          `select ${field} as value from tiba.transactions where transaction_id = $1`,
+          [id],
+        );
+        assert.equal(row?.['value'], value);
+      }
+    });
+  }
+
   test('when it adds something', async () => {
     const id = newId();
     const { first, final } = messagesOf(id);
@@ -181,6 +214,31 @@ suite('an end is decided with a look, and applied,', () => {
     assert.deepEqual([row?.version, row?.events], [3, 2]);
   });
 
+  // The version that it gets then is the one that a transaction of the time after the restore begins with.
+  test('when the transaction became overdue after a restore: its overdue event still shows it in PROCESS', async () => {
+    const id = newId();
+    const { first, final } = messagesOf(id);
+    await createFreshUpdater().apply(first);
+    await createFreshUpdater(1_000).markOverdue(new Date('2027-01-01T00:00:00.000Z'));
+    const { applied, attempts } = await createFreshUpdater(1_000).apply(final);
+    assert.deepEqual([applied[0]?.outcome, attempts], ['advanced', 2]);
+    const events = await listEvents(service.app.database, 'alpha', { after: 0, limit: 1_000 });
+    assert.deepEqual(
+      events
+        .filter(({ subjectId }) => subjectId === id)
+        .map(({ kind, version, data }) => [kind, version, /"status":"(\w+)"/.exec(data)?.[1]]),
+      [
+        ['disbursement.overdue', 1_001, 'PROCESS'],
+        ['disbursement.succeeded', 1_002, 'SUCCESS'],
+      ],
+    );
+    const [row] = await service.app.database.query<{ overdue: boolean }>(
+      'select overdue_since is not null as overdue from tiba.transactions where transaction_id = $1',
+      [id],
+    );
+    assert.equal(row?.overdue, true);
+  });
+
   test('when its batch has another update of the transaction', async () => {
     const id = newId();
     const { first, final } = messagesOf(id);
@@ -190,6 +248,51 @@ suite('an end is decided with a look, and applied,', () => {
     assert.deepEqual([applied.map(({ outcome }) => outcome), attempts], [['advanced', 'reversed'], 1]);
     assert.deepEqual([(await stored(id))?.version, (await stored(id))?.events], [3, 2]);
   });
+});
+
+// Regression: it was a conflict with what was assumed, whatever was stored.
+test('an end whose total is wrong is judged by what is stored, if anything is', async () => {
+  const wrong = { total_amount: '1.00' };
+  const unknown = messagesOf(newId());
+  const { applied } = await createFreshUpdater().apply({ ...unknown.final, ...wrong });
+  assert.deepEqual(
+    applied.map(({ outcome, reason }) => [outcome, reason]),
+    [['rejected', 'total_amount must be amount + fee']],
+  );
+  const known = messagesOf(newId());
+  const { outcome, reason } = await end(known.first, { ...known.final, amount: '7.00', ...wrong });
+  assert.deepEqual([outcome, reason], ['conflict', 'amount differs from the first status update']);
+});
+
+// Regression: each waited for what the other had ended, until PostgreSQL aborted one of them after a second.
+test('two feeds that end the same transactions in opposite orders do not deadlock', async () => {
+  const ids = Array.from({ length: 400 }, newId);
+  await createFreshUpdater().apply(...ids.map((id) => messagesOf(id).first));
+  const finals = ids.map((id) => messagesOf(id).final);
+  const holder = new pg.Client(service.database.connection);
+  const watching = new pg.Client(service.database.connection);
+  await Promise.all([holder.connect(), watching.connect()]);
+  try {
+    await holder.query('begin');
+    await holder.query('select from tiba.transactions where transaction_id = $1 for update', [ids[200]]);
+    const feeds = [createFreshUpdater().apply(...finals), createFreshUpdater().apply(...finals.toReversed())];
+    await eventually('both feeds wait', async () => {
+      const { rowCount } = await watching.query(
+        `select from pg_stat_activity
+          where datname = current_database() and application_name = 'tiba' and wait_event_type = 'Lock'`,
+      );
+      return rowCount === 2;
+    });
+    await holder.query('commit');
+    const results = await Promise.all(feeds);
+    assert.deepEqual(results.map(({ attempts }) => attempts).sort(), [1, 2], 'the second one finds them ended');
+    const { rows } = await watching.query<{ deadlocks: string }>(
+      'select deadlocks from pg_stat_database where datname = current_database()',
+    );
+    assert.deepEqual(rows, [{ deadlocks: '0' }]);
+  } finally {
+    await Promise.all([holder.end(), watching.end()]);
+  }
 });
 
 test('what an end says of its rail is compared too', async () => {

@@ -105,14 +105,13 @@ function applyToKnown(known: Transaction, update: StatusUpdate, context: UpdateC
 
 /**
  * The transaction in PROCESS that this update most probably ends: what the update says, without its end. Most cores send
- * a full record each time. null for an update that ends nothing, or leaves out what such a transaction must have.
+ * a full record each time. null for an update that ends nothing, or that could not be the first one of its transaction.
  */
 export function assumedInProcess(update: StatusUpdate, { versionFloor }: UpdateContext): Transaction | null {
-  const { referenceId, amount, bankCode, bankName, accountNumber, accountName, createdAt } = update;
-  if (!isFinal(update.status)) return null;
-  if (referenceId === undefined || amount === undefined || bankCode === undefined || bankName === undefined)
-    return null;
-  if (accountNumber === undefined || accountName === undefined || createdAt === undefined) return null;
+  const { createdAt } = update;
+  if (!isFinal(update.status) || createdAt === undefined || rejectionAsFirst(update) !== null) return null;
+  // None of these is missing.
+  const { referenceId = '', amount = '', bankCode = '', bankName = '', accountNumber = '', accountName = '' } = update;
   return {
     clientId: update.clientId,
     transactionId: update.transactionId,

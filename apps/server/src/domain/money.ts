@@ -29,7 +29,7 @@ export function addMoney(one: string, other: string): string {
   return `${hundredths.slice(0, -2)}.${hundredths.slice(-2)}`;
 }
 
-/** The nearest number is off by less than a thousandth of a hundredth. */
+/** The nearest number is off by less than a fiftieth of a hundredth. */
 const toShortHundredths = (amount: string): number => Math.round(Number(amount) * 100);
 
 const toHundredths = (amount: string): bigint => BigInt(amount.replace('.', ''));

@@ -110,8 +110,8 @@ type NullableChanges = { [Field in keyof EndpointChanges]: EndpointChanges[Field
 interface BegunChange {
   readonly changed: CallbackEndpoint | null;
   /**
-   * Makes the others due. It must run when the change is committed, in transactions of its own: each holds the delivery
-   * job of the client, to which the feed adds events.
+   * Makes the others due. It must run when the change is committed, in transactions of its own, each of which locks few
+   * deliveries.
    */
   readonly makeRestDue: (database: Database) => Promise<void>;
 }

@@ -10,7 +10,7 @@ import type { TransactionKey } from './transactions.ts';
 /** An event without its number in the client's sequence. */
 export interface NewEvent {
   readonly clientId: string;
-  /** The ID of a transaction, a job or a bank; unique among all subjects of a client. */
+  /** The ID of a transaction, a bulk validation or a bank; unique among all subjects of a client. */
   readonly subjectId: string;
   /** The version of the subject after the event. */
   readonly version: number;
@@ -29,7 +29,7 @@ export interface Event extends NewEvent {
 }
 
 /**
- * Numbers each event in its client's sequence, and adds deliveries and jobs for the endpoints that want it. The
+ * Numbers each event in its client's sequence, and adds deliveries for the endpoints that want it. The
  * client's row in `event_sequences` stays locked until the database transaction ends, so numbers become visible in
  * order and without gaps. Call it last, to hold the lock briefly.
  */

@@ -221,10 +221,8 @@ const beforeItsEnd = (transaction: Transaction): Transaction => ({
 });
 
 async function copyTransactions(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {
-  // In key order, so that two feeds with the same transactions cannot deadlock, as with locks.
-  const inKeyOrder = isInKeyOrder(toStore) ? toStore : toStore.toSorted(byKey);
   try {
-    await copyTransactionRows(query, COPY_NEW_SQL, inKeyOrder, newValues);
+    await copyTransactionRows(query, COPY_NEW_SQL, inKeyOrder(toStore), newValues);
     return true;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === DUPLICATE) return false;
@@ -248,6 +246,10 @@ function byKey({ transaction: one }: TransactionToStore, { transaction: other }:
   if (one.transactionId !== other.transactionId) return one.transactionId < other.transactionId ? -1 : 1;
   return one.clientId < other.clientId ? -1 : 1;
 }
+
+/** So that two feeds with the same transactions cannot deadlock, as with locks. */
+const inKeyOrder = <Stored extends TransactionToStore>(toStore: readonly Stored[]): readonly Stored[] =>
+  isInKeyOrder(toStore) ? toStore : toStore.toSorted(byKey);
 
 const isInKeyOrder = (toStore: readonly TransactionToStore[]): boolean =>
   toStore.every((each, index) => {
@@ -346,11 +348,11 @@ select from unnest($1::text[], $2::text[], $3::text[]) as k (client_id, transact
 
 const END_COLUMNS = ['client_id', 'transaction_id', 'stored'] as const;
 
-/** What a row of transactions_in_process must still be when it is deleted. Whatever changes a row changes one of these. */
+/** What a row of transactions_in_process must still be when it is deleted: all that a decision is made of. */
 const STORED = `concat_ws(E'\\x02', t.version, t.rendered, t.reference_id, t.currency, t.bank_code, t.bank_name,
             t.account_number, t.account_name, t.description, coalesce(t.rail, ''), coalesce(t.rail_reference, ''),
             coalesce(t.source_account_number, ''), coalesce(t.service_code, ''), coalesce(t.external_id, ''),
-            coalesce(t.bank_reference, ''))`;
+            coalesce(t.bank_reference, ''), t.overdue_since is null)`;
 
 const storedText = (before: Transaction, rendered: string): string =>
   [
@@ -369,6 +371,8 @@ const storedText = (before: Transaction, rendered: string): string =>
     before.serviceCode,
     before.externalId,
     before.bankReference,
+    // As PostgreSQL writes it.
+    before.overdueSince === null ? 't' : 'f',
   ].join('\u0002');
 
 /** What an update may change. */
@@ -445,12 +449,13 @@ export async function updateTransactions(query: Query, toStore: readonly Transac
  * written as rows of the table of final transactions. Returns false when one of them is not stored as it is `before`;
  * the decision is out of date then: roll back, and decide again.
  */
-export async function endTransactions(query: Query, toEnd: readonly TransactionToEnd[]): Promise<boolean> {
-  if (toEnd.length === 0) return true;
+export async function endTransactions(query: Query, ended: readonly TransactionToEnd[]): Promise<boolean> {
+  if (ended.length === 0) return true;
   if (query.distributed === true) {
-    await updateTransactions(query, toEnd);
+    await updateTransactions(query, ended);
     return true;
   }
+  const toEnd = inKeyOrder(ended);
   const rendered = toEnd.map(({ before }) => renderedColumn(before));
   const parameters = [
     toArrayParameter(toEnd.map(({ before }) => before.clientId)),

@@ -8,7 +8,7 @@ import {
 import type { EventKind } from '../domain/event.ts';
 import { keyOf } from '../domain/identifiers.ts';
 import type { StatusUpdate, Transaction } from '../domain/transaction.ts';
-import type { Query } from '../postgres/database.ts';
+import { DatabaseContended, type Query } from '../postgres/database.ts';
 import type { StatusUpdateRecord } from '../postgres/status-updates.ts';
 import { lockTransactions } from '../postgres/transaction-locks.ts';
 import { findTransactionsByReference, type TransactionKey } from '../postgres/transactions.ts';
@@ -141,9 +141,14 @@ export async function decide(
   return { applied, ...changesOf(entries.values()), statusUpdates, assumed: assumptionsOf(entries.values()) };
 }
 
+/** @throws DatabaseContended when nothing is to be written that would find out whether an assumption holds */
 function assumptionsOf(entries: Iterable<Entry>): Record<Assumption, boolean> {
   const assumed = { new: false, 'in process': false };
-  for (const { assumption } of entries) if (assumption !== null) assumed[assumption] = true;
+  for (const { assumption, stored, known } of entries) {
+    if (assumption === null) continue;
+    assumed[assumption] = true;
+    if (assumption === 'in process' && stored === known) throw new DatabaseContended('an assumption is not tested');
+  }
   return assumed;
 }
 

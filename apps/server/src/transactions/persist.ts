@@ -22,7 +22,7 @@ interface Times {
 
 /**
  * Writes everything that a plan changes: transactions, status update records, the schedule of status inquiries, events,
- * callback deliveries and the jobs that send them. Returns what does not hold when the plan is out of date: one of the
+ * callback deliveries and the notifications about them. Returns what does not hold when the plan is out of date: one of the
  * transactions is not new, or not in PROCESS as it was before. Returns null when everything is written.
  */
 export async function persist(
@@ -37,7 +37,6 @@ export async function persist(
     insertedBy: insertedBy === null ? null : String(ids[insertedBy]),
     advancedBy: advancedBy === null ? null : String(ids[advancedBy]),
   });
-  if (!(await insertTransactions(query, inserted.map(toStore)))) return 'new';
   await keepEventData(query, changed.filter(replacesEventData).map(toTransaction));
   const toEnd: TransactionToEnd[] = [];
   const toUpdate = annotated.map(toStore);
@@ -47,8 +46,11 @@ export async function persist(
     if (before !== null && onlyEnds(before, change.transaction)) toEnd.push({ before, ...stored });
     else toUpdate.push(stored);
   }
+  // Those that are stored before those that are new, as where they were locked to be decided: the other way round, two
+  // feeds could wait for each other.
   if (!(await endTransactions(query, toEnd))) return 'in process';
   await updateTransactions(query, toUpdate);
+  if (!(await insertTransactions(query, inserted.map(toStore)))) return 'new';
   await insertOtherStatusUpdates(query, statusUpdates, ids);
 
   const inquirable = [...inserted, ...annotated]

@@ -43,8 +43,11 @@ export interface TransactionUpdater {
   markOverdue(now: Date, limit: number): Promise<number>;
 }
 
-/** Another process may insert the same transactions or make them final concurrently; a retry finds them stored. */
-const ATTEMPTS_MAX = 5;
+/**
+ * Another process may insert the same transactions or make them final concurrently; a retry finds them stored. The first
+ * attempt may only have assumed something wrong.
+ */
+const ATTEMPTS_MAX = 6;
 /** The source of the status update record that marks a transaction overdue. */
 const CLOCK_SOURCE = 'clock';
 

@@ -16,7 +16,7 @@ const COLUMNS = ['sequence', 'subject_id', 'version', 'kind', 'occurred_at', 'da
 
 /**
  * `insertEvents` on a distributed PostgreSQL, for the events of one client. There, one statement cannot insert into
- * several tables, and jobs are on another node than the rows of clients.
+ * several tables.
  */
 export async function insertEventsOf(query: Query, clientId: string, events: readonly EventOfClient[]): Promise<void> {
   const { rows: numbered } = await query<{ last_sequence: string }>(
