@@ -92,6 +92,8 @@ async function startService(input: TibaServerSettings, traces: Traces | null): P
     TIBA_OPERATOR_PORT: '0',
     // As much load as the server can take is the purpose.
     TIBA_EVENT_LOOP_DELAY_MS: '0',
+    // 5,000 clients wait, all of them on this machine.
+    TIBA_CONNECTIONS_PER_ADDRESS: '10000',
     ...(traces === null ? {} : tracingSettings(traces)),
   });
   const logging = createLog(input.logFile, settings.logLevel);

@@ -239,8 +239,8 @@ create table tiba.transactions (
   constraint transactions_reversed_only_after_success check (reversed_at is null or status = 'SUCCESS'),
   constraint transactions_rail_with_its_reference check ((rail is null) = (rail_reference is null))
 ) partition by list (status);
--- A new transaction is inserted here, also one that is final already. The update that makes it final moves its row, so
--- final rows are written once, and what is dead does not depend on how many there are
+-- A new transaction is inserted here, also one that is final already. The update that makes it final deletes its row
+-- here and writes its final one, so final rows are written once, and what is dead does not depend on how many there are
 -- (docs/decisions/0050-final-transactions-apart.md).
 create table tiba.transactions_in_process partition of tiba.transactions for values in ('PROCESS')
   -- Rows stay for seconds, and the space of dead ones is used again after a vacuum (docs/decisions/0062). It does not
