@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
+import pino from 'pino';
 import { parseUpdate } from '../../apps/server/src/feed/parse-update.ts';
+import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { listEvents } from '../../apps/server/src/postgres/events.ts';
 import type { AppliedUpdate } from '../../apps/server/src/transactions/decide.ts';
 import { createTransactionUpdater } from '../../apps/server/src/transactions/transaction-updater.ts';
@@ -22,8 +24,7 @@ after(() => service?.close());
 type Message = Readonly<Record<string, unknown>>;
 
 /** An updater that was never wrong. Counts its database transactions: one that was wrong is repeated. */
-function createFreshUpdater(versionFloor = 0) {
-  const { database } = service.app;
+function createFreshUpdater(versionFloor = 0, database: Database = service.app.database) {
   let attempts = 0;
   const updater = createTransactionUpdater({
     database: {
@@ -325,6 +326,24 @@ test('one end of a batch that is not as assumed: the batch is applied again, eac
     ids.map((_, index) => (index === 7 ? 'conflict' : 'advanced')),
   );
   for (const [index, id] of ids.entries()) assert.equal((await stored(id))?.events, index === 7 ? 0 : 1, id);
+});
+
+// Regression: the connection was closed, and a new one cost more than the batch.
+test('an assumption that was wrong costs no connection', async () => {
+  const { connection } = service.database;
+  const database = openDatabase({ connection, connectionsMax: 1, log: pino({ level: 'silent' }) });
+  const backend = (): Promise<unknown> => database.query('select pg_backend_pid()');
+  try {
+    const before = await backend();
+    const { first, final } = messagesOf(newId());
+    for (const again of [first, { ...final, bank_reference: 'B4' }]) {
+      await createFreshUpdater().apply(first);
+      assert.equal((await createFreshUpdater(0, database).apply(again)).attempts, 2);
+    }
+    assert.deepEqual(await backend(), before);
+  } finally {
+    await database.close();
+  }
 });
 
 test('after an end that was not as assumed, eight batches look first', async () => {

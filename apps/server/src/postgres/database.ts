@@ -196,10 +196,18 @@ async function inTransaction<T>(
     return result;
   } catch (error) {
     // A failed commit may or may not have taken effect. The connection is not reliable either: closing it rolls back.
-    client.release(true);
+    const isReliable = error instanceof DatabaseContended && (await rollBack(query));
+    client.release(!isReliable);
     throw error;
   }
 }
+
+/** After `work` has found its decision out of date: nothing is wrong with the connection. Returns whether it worked. */
+const rollBack = (query: Query): Promise<boolean> =>
+  query('rollback').then(
+    () => true,
+    () => false,
+  );
 
 // Read-only after a failover, shut down by an administrator, crashed, or still starting.
 const STALE_POOL_CODES = new Set(['25006', '57P01', '57P02', '57P03']);
