@@ -182,12 +182,12 @@ suite('an end is decided with a look, and applied,', () => {
     ['bank_reference', 'B1', 'B2'],
   ] as const) {
     test(`when ${field} is stored, and left out or different`, async () => {
-      for (const said of [undefined, other]) {
+      for (const given of [undefined, other]) {
         const id = newId();
         const { first, final } = messagesOf(id);
-        const { outcome, reason, attempts } = await end({ ...first, [field]: value }, { ...final, [field]: said });
+        const { outcome, reason, attempts } = await end({ ...first, [field]: value }, { ...final, [field]: given });
         assert.deepEqual({ outcome, attempts }, { outcome: 'advanced', attempts: 2 });
-        assert.equal(reason === null, said === undefined, String(reason));
+        assert.equal(reason === null, given === undefined, String(reason));
         const [row] = await service.app.database.query<Record<string, unknown>>(
           `select ${field} as value from tiba.transactions where transaction_id = $1`,
           [id],
@@ -286,7 +286,11 @@ test('two feeds that end the same transactions in opposite orders do not deadloc
     });
     await holder.query('commit');
     const results = await Promise.all(feeds);
-    assert.deepEqual(results.map(({ attempts }) => attempts).sort(), [1, 2], 'the second one finds them ended');
+    assert.deepEqual(
+      results.map(({ attempts }) => attempts).sort((one, two) => one - two),
+      [1, 2],
+      'the second one finds them ended',
+    );
     const { rows } = await watching.query<{ deadlocks: string }>(
       'select deadlocks from pg_stat_database where datname = current_database()',
     );

@@ -16,9 +16,9 @@ test('every process is told of each endpoint once, also of more than one notific
   const { connection, drop } = await createTestDatabase();
   const log = pino({ level: 'silent' });
   const database = openDatabase({ connection, connectionsMax: 1, log });
-  const heard = [new Array<string>(), new Array<string>()];
+  const named = [new Array<string>(), new Array<string>()];
   const listening = await Promise.all(
-    heard.map((own) => {
+    named.map((own) => {
       const dueNotices = createDueNotices();
       dueNotices.subscribe(({ clientId, endpointId }) => own.push(`${clientId} ${endpointId}`));
       return listen({ connection, channels: {}, handlers: { [DUE_CHANNEL]: dueNotices }, log });
@@ -37,7 +37,7 @@ test('every process is told of each endpoint once, also of more than one notific
   await database.transaction(async (query) => notifyDue(query, endpoints));
   await database.transaction(async (query) => notifyDue(query, []));
   const expected = endpoints.map(({ clientId, endpointId }) => `${clientId} ${endpointId}`);
-  for (const own of heard) {
+  for (const own of named) {
     await eventually('all endpoints are named', () => own.length >= expected.length);
     assert.deepEqual(own, expected);
   }

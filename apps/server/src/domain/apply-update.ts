@@ -104,8 +104,9 @@ function applyToKnown(known: Transaction, update: StatusUpdate, context: UpdateC
 }
 
 /**
- * The transaction in PROCESS that this update most probably ends: what the update says, without its end. Most cores send
- * a full record each time. null for an update that ends nothing, or that could not be the first one of its transaction.
+ * The transaction in PROCESS that this update most probably ends: what the update says, without its end. Most cores
+ * send a full record each time. null for an update that ends nothing, or that could not be the first one of its
+ * transaction.
  */
 export function assumedInProcess(update: StatusUpdate, { versionFloor }: UpdateContext): Transaction | null {
   const { createdAt } = update;

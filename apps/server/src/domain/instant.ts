@@ -15,8 +15,8 @@ const MINUTE_MS = 60 * 1000;
 /** Later times cannot be written with a year of four digits. */
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-// Of texts as `parseInstant` returns them: `2026-11-21T04:32:26.123Z`. `Date` reads and writes them at several times the
-// cost, which a feed would pay for each line.
+// Of texts as `parseInstant` returns them: `2026-11-21T04:32:26.123Z`. `Date` reads and writes them at several times
+// the cost, which a feed would pay for each line.
 
 /** The time that is `ms` later; the last one that can be written if that is earlier. */
 export function addMs(instant: string, ms: number): string {
@@ -46,7 +46,8 @@ const DIGIT_ZERO = 0x30;
 function timeText(msOfDay: number): string {
   const seconds = Math.floor(msOfDay / 1_000);
   const [hour, minute] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60];
-  return `${twoDigits(hour)}:${twoDigits(minute)}:${twoDigits(seconds % 60)}.${String(msOfDay % 1_000).padStart(3, '0')}Z`;
+  const fraction = String(msOfDay % 1_000).padStart(3, '0');
+  return `${twoDigits(hour)}:${twoDigits(minute)}:${twoDigits(seconds % 60)}.${fraction}Z`;
 }
 
 const twoDigits = (value: number): string => (value < 10 ? `0${value}` : String(value));

@@ -4,8 +4,10 @@ import { databaseOfClient } from './distributed/one-client.ts';
 import { compressMessages, decompressMessages } from './status-messages.ts';
 import { IDS_PER_ROW, messageRowOf, type StatusUpdate } from './status-updates.ts';
 import type { HistoryEvent, TransactionHistory } from './transaction-histories.ts';
+import { insertTransactions } from './transaction-inserts.ts';
 import { lockTransactions } from './transaction-locks.ts';
-import { findTransactionsByReference, insertTransactions, type TransactionToStore } from './transactions.ts';
+import type { TransactionToStore } from './transaction-rows.ts';
+import { findTransactionsByReference } from './transactions.ts';
 
 export interface RestoredHistories {
   /** Transactions that were inserted. */

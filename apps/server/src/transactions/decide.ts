@@ -53,8 +53,8 @@ export interface DecidedPlan extends UpdatePlan {
 
 /**
  * What a batch may assume of a transaction, without a look: that an update which may be its first one is, or that an
- * update which ends it and says everything about it finds it as it says. Nearly always that is so, and writing the batch
- * finds out where it is not.
+ * update which ends it and says everything about it finds it as it says. Nearly always that is so, and writing the
+ * batch finds out where it is not.
  */
 export type Assumption = 'new' | 'in process';
 

@@ -4,13 +4,10 @@ import { insertEvents, keepEventData, type NewEvent } from '../postgres/events.t
 import { beginStatusInquiries, endStatusInquiries } from '../postgres/status-inquiries.ts';
 import { insertOtherStatusUpdates, insertStatusMessages } from '../postgres/status-updates.ts';
 import { notifyTransactionChanges } from '../postgres/transaction-changes.ts';
-import {
-  endTransactions,
-  insertTransactions,
-  type TransactionToEnd,
-  type TransactionToStore,
-  updateTransactions,
-} from '../postgres/transactions.ts';
+import { endTransactions, type TransactionToEnd } from '../postgres/transaction-ends.ts';
+import { insertTransactions } from '../postgres/transaction-inserts.ts';
+import type { TransactionToStore } from '../postgres/transaction-rows.ts';
+import { updateTransactions } from '../postgres/transaction-updates.ts';
 import type { Assumption, Change, UpdatePlan } from './decide.ts';
 
 interface Times {
@@ -22,8 +19,8 @@ interface Times {
 
 /**
  * Writes everything that a plan changes: transactions, status update records, the schedule of status inquiries, events,
- * callback deliveries and the notifications about them. Returns what does not hold when the plan is out of date: one of the
- * transactions is not new, or not in PROCESS as it was before. Returns null when everything is written.
+ * callback deliveries and the notifications about them. Returns what does not hold when the plan is out of date: one of
+ * the transactions is not new, or not in PROCESS as it was before. Returns null when everything is written.
  */
 export async function persist(
   query: Query,

@@ -44,8 +44,8 @@ export interface TransactionUpdater {
 }
 
 /**
- * Another process may insert the same transactions or make them final concurrently; a retry finds them stored. The first
- * attempt may only have assumed something wrong.
+ * Another process may insert the same transactions or make them final concurrently; a retry finds them stored. The
+ * first attempt may only have assumed something wrong.
  */
 const ATTEMPTS_MAX = 6;
 /** The source of the status update record that marks a transaction overdue. */

@@ -300,7 +300,7 @@ create index transactions_overdue on tiba.transactions_in_process (client_id, cr
 -- - Indexes with another condition than the statement do not fit either.
 -- The keys come after the other indexes: of those that fit and look equally good, PostgreSQL takes the newest one.
 -- client_id comes last in them: the operator's search, which does not know the client, can use them.
--- No transaction is in both tables: postgres/transactions.ts says why.
+-- No transaction is in both tables: postgres/transaction-inserts.ts says why.
 alter table tiba.transactions_in_process
   add constraint transactions_in_process_pkey primary key (transaction_id, client_id);
 create unique index transactions_in_process_reference_id_key

@@ -1,0 +1,108 @@
+import { isFinal, type Transaction } from '../domain/transaction.ts';
+import { arrayFromText, toArrayParameter } from './bulk-parameters.ts';
+import type { Query } from './database.ts';
+import { ofClient } from './distributed/one-client.ts';
+import { insertTransactionsOf } from './distributed/transactions.ts';
+import { renderedColumn } from './rendered-transactions.ts';
+import { endTransactions, type TransactionToEnd } from './transaction-ends.ts';
+import {
+  COMMON_COLUMNS,
+  commonValues,
+  copyTransactionRows,
+  copyTransactionsSql,
+  inKeyOrder,
+  RARE_COLUMNS,
+  rareValues,
+  type TransactionToStore,
+} from './transaction-rows.ts';
+
+/** What a transaction has in PROCESS only. */
+const PROCESS_COLUMNS = ['expected_by'] as const;
+
+const COPY_NEW_SQL = copyTransactionsSql('tiba.transactions_in_process', [...COMMON_COLUMNS, ...PROCESS_COLUMNS]);
+
+/** SQLSTATE unique_violation. */
+const DUPLICATE = '23505';
+
+/**
+ * Inserts new transactions. Returns false when one of them is stored already, or one with the same reference ID. The
+ * decision is out of date then, and PostgreSQL may have ended the database transaction: roll back, and decide again.
+ *
+ * PostgreSQL's unique keys hold within each of the two tables. What keeps a transaction, or a reference ID, from being
+ * in both: each is inserted into transactions_in_process first, where its key waits for any other database transaction
+ * that inserts it or moves it away. What was moved away is committed then, so the look at transactions_final finds it.
+ */
+export async function insertTransactions(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {
+  if (toStore.length === 0) return true;
+  const toEnd: TransactionToEnd[] = [];
+  const inProcess = toStore.map((each) => {
+    if (!isFinal(each.transaction.status)) return each;
+    const before = beforeItsEnd(each.transaction);
+    toEnd.push({ ...each, before });
+    return { ...each, transaction: before };
+  });
+  if (query.distributed === true) {
+    const columns = [...COMMON_COLUMNS, ...PROCESS_COLUMNS, ...RARE_COLUMNS];
+    const values = inProcess.map((each) => [...newValues(each), ...rareValues(each)]);
+    if (!(await insertTransactionsOf(query, columns, values))) return false;
+  } else if (!(await copyTransactions(query, inProcess))) return false;
+  return !(await existFinal(query, toStore)) && (await endTransactions(query, toEnd));
+}
+
+/** What a new transaction that is final already is for a moment. */
+const beforeItsEnd = (transaction: Transaction): Transaction => ({
+  ...transaction,
+  status: 'PROCESS',
+  processedAt: null,
+  failureReason: null,
+  reversedAt: null,
+  overdueSince: null,
+  // Each row in PROCESS has one.
+  expectedBy: transaction.expectedBy ?? transaction.createdAt,
+});
+
+async function copyTransactions(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {
+  try {
+    await copyTransactionRows(query, COPY_NEW_SQL, inKeyOrder(toStore), newValues);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === DUPLICATE) return false;
+    throw error;
+  }
+}
+
+/** A row of transactions_in_process. */
+function newValues({ transaction, insertedBy }: TransactionToStore): (string | null)[] {
+  const values = commonValues(transaction, renderedColumn(transaction), insertedBy);
+  values.push(transaction.expectedBy);
+  return values;
+}
+
+/** Whether a final transaction has one of these transaction IDs or reference IDs. */
+async function existFinal(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {
+  const byClient = Map.groupBy(toStore, ({ transaction }) => transaction.clientId);
+  const rows = Array.from(byClient, ([clientId, own]) => ({ clientId, own }));
+  const { rowCount } = await query(
+    EXIST_FINAL_SQL,
+    [
+      rows.map(({ clientId }) => clientId),
+      rows.map(({ own }) => toArrayParameter(own.map(({ transaction }) => transaction.transactionId))),
+      rows.map(({ own }) => toArrayParameter(own.map(({ transaction }) => transaction.referenceId))),
+    ],
+    'exist-final-transactions',
+  );
+  return rowCount !== 0;
+}
+
+// All IDs of a client in one scan of the index, which costs less than a scan for each. With `exists`, and with joins,
+// PostgreSQL may choose to read all final transactions instead.
+const EXIST_FINAL_SQL = `
+select from unnest($1::text[], $2::text[], $3::text[]) as k (client_id, transaction_ids, reference_ids)
+ where coalesce(
+   (select true from tiba.transactions_final t
+     where t.client_id = k.client_id collate "C"
+       and t.transaction_id = any (${arrayFromText('k.transaction_ids')} collate "C") ${ofClient('t')} limit 1),
+   (select true from tiba.transactions_final t
+     where t.client_id = k.client_id collate "POSIX"
+       and t.reference_id = any (${arrayFromText('k.reference_ids')} collate "C") ${ofClient('t')} limit 1))
+ limit 1`;

@@ -1,0 +1,137 @@
+import type { Transaction } from '../domain/transaction.ts';
+import { arrayFromParameter } from './bulk-parameters.ts';
+import { copyRow, copySql } from './copy.ts';
+import type { Query } from './database.ts';
+
+/** What inserts, ends and updates of transactions have in common: the rows of the two tables, as they are written. */
+
+/** The status updates that a transaction itself names. */
+export interface AppliedUpdateIds {
+  /** In decimal digits, as is the other. null: `tiba.other_status_updates` has it, or there was none. */
+  readonly insertedBy: string | null;
+  readonly advancedBy: string | null;
+}
+
+/** A transaction as it is to be stored. */
+export interface TransactionToStore extends AppliedUpdateIds {
+  readonly transaction: Transaction;
+}
+
+export const COMMON_COLUMNS = [
+  'client_id',
+  'transaction_id',
+  'reference_id',
+  'status',
+  'amount',
+  'fee',
+  'currency',
+  'bank_code',
+  'bank_name',
+  'account_number',
+  'account_name',
+  'description',
+  'created_at',
+  'version',
+  'rendered',
+  'inserted_by',
+] as const;
+
+/** What most transactions do not have. */
+export const RARE_COLUMNS = [
+  'failure_reason',
+  'reversed_at',
+  'overdue_since',
+  'rail',
+  'rail_reference',
+  'source_account_number',
+  'service_code',
+  'external_id',
+  'bank_reference',
+] as const;
+
+/** Columns that are not named are null, which costs less than a value that says so. */
+export const copyTransactionsSql = (table: string, columns: readonly string[]) => ({
+  plain: copySql(table, columns),
+  withRare: copySql(table, [...columns, ...RARE_COLUMNS]),
+});
+
+/** `valuesOf`: those of the columns that are not rare. */
+export async function copyTransactionRows<Stored extends TransactionToStore>(
+  query: Query,
+  sql: ReturnType<typeof copyTransactionsSql>,
+  toStore: readonly Stored[],
+  valuesOf: (each: Stored) => (string | null)[],
+): Promise<void> {
+  if (toStore.some(hasRareValues)) {
+    await query.copy(sql.withRare, toStore.map((each) => copyRow([...valuesOf(each), ...rareValues(each)])).join(''));
+  } else await query.copy(sql.plain, toStore.map((each) => copyRow(valuesOf(each))).join(''));
+}
+
+/** Those of `COMMON_COLUMNS`. */
+export const commonValues = (
+  transaction: Transaction,
+  rendered: string,
+  insertedBy: string | null,
+): (string | null)[] => [
+  transaction.clientId,
+  transaction.transactionId,
+  transaction.referenceId,
+  transaction.status,
+  transaction.amount,
+  transaction.fee,
+  transaction.currency,
+  transaction.bankCode,
+  transaction.bankName,
+  transaction.accountNumber,
+  transaction.accountName,
+  transaction.description,
+  transaction.createdAt,
+  String(transaction.version),
+  rendered,
+  insertedBy,
+];
+
+/** Those of `RARE_COLUMNS`. */
+export const rareValues = ({ transaction }: TransactionToStore): (string | null)[] => [
+  transaction.failureReason,
+  transaction.reversedAt,
+  transaction.overdueSince,
+  transaction.rail,
+  transaction.railReference,
+  transaction.sourceAccountNumber,
+  transaction.serviceCode,
+  transaction.externalId,
+  transaction.bankReference,
+];
+
+const hasRareValues = ({ transaction }: TransactionToStore): boolean =>
+  transaction.failureReason !== null ||
+  transaction.reversedAt !== null ||
+  transaction.overdueSince !== null ||
+  transaction.rail !== null ||
+  transaction.sourceAccountNumber !== null ||
+  transaction.serviceCode !== null ||
+  transaction.externalId !== null ||
+  transaction.bankReference !== null;
+
+function byKey({ transaction: one }: TransactionToStore, { transaction: other }: TransactionToStore): number {
+  if (one.transactionId !== other.transactionId) return one.transactionId < other.transactionId ? -1 : 1;
+  return one.clientId < other.clientId ? -1 : 1;
+}
+
+/** So that two feeds with the same transactions cannot deadlock, as with locks. */
+export const inKeyOrder = <Stored extends TransactionToStore>(toStore: readonly Stored[]): readonly Stored[] =>
+  isInKeyOrder(toStore) ? toStore : toStore.toSorted(byKey);
+
+const isInKeyOrder = (toStore: readonly TransactionToStore[]): boolean =>
+  toStore.every((each, index) => {
+    const next = toStore[index + 1];
+    return next === undefined || byKey(each, next) < 0;
+  });
+
+/**
+ * SQL that repeats a condition on the key, in $1 and $2, in a form that is executed as look-ups by key. With a join
+ * alone, a plan that was made for a small table reads all transactions.
+ */
+export const KEYS = `t.client_id = any (${arrayFromParameter(1)} collate "C")
+   and t.transaction_id = any (${arrayFromParameter(2)} collate "C")`;
