@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
 import pino from 'pino';
 import { parseUpdate } from '../../apps/server/src/feed/parse-update.ts';
+import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { listEvents } from '../../apps/server/src/postgres/events.ts';
 import type { AppliedUpdate } from '../../apps/server/src/transactions/decide.ts';
 import { createTransactionUpdater } from '../../apps/server/src/transactions/transaction-updater.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestService, statusUpdate, type TestService, testBanks } from '../support/service.ts';
 
@@ -59,11 +62,19 @@ function createFreshUpdater(versionFloor = 0, database: Database = service.app.d
 let created = 0;
 const newId = (): string => `TE${String((created += 1)).padStart(10, '0')}`;
 
-const PROCESSED_AT = '2026-11-21T04:40:00.000Z';
+// The service would mark older transactions overdue.
+const CREATED_AT = new Date().toISOString();
+const PROCESSED_AT = new Date(Date.parse(CREATED_AT) + 5_000).toISOString();
 
 /** The first message of a transaction and its final one, which say the same of it. */
 function messagesOf(id: string): { first: Message; final: Message } {
-  const first = statusUpdate({ transaction_id: id, reference_id: `ref ${id}`, fee: '2500.00', description: 'Refund' });
+  const first = statusUpdate({
+    transaction_id: id,
+    reference_id: `ref ${id}`,
+    fee: '2500.00',
+    description: 'Refund',
+    created_at: CREATED_AT,
+  });
   return { first, final: { ...first, status: 'SUCCESS', processed_at: PROCESSED_AT } };
 }
 
@@ -208,7 +219,7 @@ suite('an end is decided with a look, and applied,', () => {
     const id = newId();
     const { first, final } = messagesOf(id);
     await createFreshUpdater().apply(first);
-    await createFreshUpdater().markOverdue(new Date('2027-01-01T00:00:00.000Z'));
+    await createFreshUpdater().markOverdue(new Date('2999-01-01T00:00:00.000Z'));
     const { applied, attempts } = await createFreshUpdater().apply(final);
     assert.deepEqual([applied[0]?.outcome, attempts], ['advanced', 2]);
     const row = await stored(id);
@@ -220,7 +231,7 @@ suite('an end is decided with a look, and applied,', () => {
     const id = newId();
     const { first, final } = messagesOf(id);
     await createFreshUpdater().apply(first);
-    await createFreshUpdater(1_000).markOverdue(new Date('2027-01-01T00:00:00.000Z'));
+    await createFreshUpdater(1_000).markOverdue(new Date('2999-01-01T00:00:00.000Z'));
     const { applied, attempts } = await createFreshUpdater(1_000).apply(final);
     assert.deepEqual([applied[0]?.outcome, attempts], ['advanced', 2]);
     const events = await listEvents(service.app.database, 'alpha', { after: 0, limit: 1_000 });
@@ -244,7 +255,7 @@ suite('an end is decided with a look, and applied,', () => {
     const id = newId();
     const { first, final } = messagesOf(id);
     await createFreshUpdater().apply(first);
-    const reversed = { ...final, reversed_at: '2026-11-22T00:00:00.000Z' };
+    const reversed = { ...final, reversed_at: new Date(Date.parse(CREATED_AT) + 60_000).toISOString() };
     const { applied, attempts } = await createFreshUpdater().apply(final, reversed);
     assert.deepEqual([applied.map(({ outcome }) => outcome), attempts], [['advanced', 'reversed'], 1]);
     assert.deepEqual([(await stored(id))?.version, (await stored(id))?.events], [3, 2]);
@@ -314,7 +325,10 @@ test('what an end says of its rail is compared too', async () => {
 test('a reversal that comes with the end is applied at once', async () => {
   const id = newId();
   const { first, final } = messagesOf(id);
-  assert.equal((await end(first, { ...final, reversed_at: '2026-11-22T00:00:00.000Z' })).attempts, 1);
+  assert.equal(
+    (await end(first, { ...final, reversed_at: new Date(Date.parse(CREATED_AT) + 60_000).toISOString() })).attempts,
+    1,
+  );
   assert.deepEqual([(await stored(id))?.version, (await stored(id))?.events], [3, 2]);
 });
 
@@ -330,6 +344,38 @@ test('one end of a batch that is not as assumed: the batch is applied again, eac
     ids.map((_, index) => (index === 7 ? 'conflict' : 'advanced')),
   );
   for (const [index, id] of ids.entries()) assert.equal((await stored(id))?.events, index === 7 ? 0 : 1, id);
+});
+
+// As `deploy/rolling-upgrade` shows with two releases: the next one has a column that this one does not know.
+test('an end keeps columns that the next release has added, whether it is assumed or not', async () => {
+  const { connection, drop } = await createTestDatabase();
+  const database = openDatabase({ connection, connectionsMax: 2, log: pino({ level: 'silent' }) });
+  try {
+    await insertClient(database, { clientId: 'alpha', name: 'alpha', secretHash: randomBytes(32), scopes: [] });
+    const ids = Array.from({ length: 3 }, newId);
+    const [assumed = '', overdue = '', isNew = ''] = ids;
+    await createFreshUpdater(0, database).apply(messagesOf(assumed).first, messagesOf(overdue).first);
+    await createFreshUpdater(0, database).markOverdue(new Date('2999-01-01T00:00:00.000Z'));
+    await database.query(`update tiba.transactions set version = 1, overdue_since = null where transaction_id = $1`, [
+      assumed,
+    ]);
+    await database.query('alter table tiba.transactions add column settlement_batch text');
+    await database.query(`update tiba.transactions set settlement_batch = 'B1'`);
+    for (const id of ids) {
+      const { applied } = await createFreshUpdater(0, database).apply(messagesOf(id).final);
+      assert.equal(applied[0]?.outcome, id === isNew ? 'inserted' : 'advanced');
+    }
+    const rows = await database.query<{ id: string }>(
+      `select transaction_id as id, status, settlement_batch from tiba.transactions order by transaction_id`,
+    );
+    assert.deepEqual(
+      rows,
+      ids.map((id) => ({ id, status: 'SUCCESS', settlement_batch: id === isNew ? null : 'B1' })),
+    );
+  } finally {
+    await database.close();
+    await drop();
+  }
 });
 
 // Regression: the connection was closed, and a new one cost more than the batch.

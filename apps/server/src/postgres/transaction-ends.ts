@@ -7,8 +7,11 @@ import {
   commonValues,
   copyTransactionRows,
   copyTransactionsSql,
+  FINAL_COLUMNS,
   inKeyOrder,
   KEYS,
+  PROCESS_COLUMNS,
+  RARE_COLUMNS,
   type TransactionToStore,
 } from './transaction-rows.ts';
 import { updateTransactions } from './transaction-updates.ts';
@@ -18,9 +21,6 @@ export interface TransactionToEnd extends TransactionToStore {
   /** As it is in transactions_in_process, but for `expectedBy`. */
   readonly before: Transaction;
 }
-
-/** What a transaction has only when it is final. */
-const FINAL_COLUMNS = ['processed_at', 'advanced_by'] as const;
 
 const COPY_FINAL_SQL = copyTransactionsSql('tiba.transactions_final', [...COMMON_COLUMNS, ...FINAL_COLUMNS]);
 
@@ -53,22 +53,42 @@ const storedText = (before: Transaction, rendered: string): string =>
     before.overdueSince === null ? 't' : 'f',
   ].join('\u0002');
 
+const KNOWN_COLUMNS = COMMON_COLUMNS.length + PROCESS_COLUMNS.length + FINAL_COLUMNS.length + RARE_COLUMNS.length;
+
+/**
+ * SQL: whether a transaction has no columns but these. The next release of Tiba may have added some, and serve beside
+ * this one: a row that is written anew would lose them.
+ */
+const IS_KNOWN = `(select count(*) = ${KNOWN_COLUMNS} from pg_attribute
+                    where attrelid = 'tiba.transactions'::regclass and attnum > 0 and not attisdropped)`;
+
 const END_SQL = `
 with ended as (
   delete from tiba.transactions_in_process t
    using ${tableFromParameters(END_COLUMNS, 'position')}
    where t.client_id = input.client_id collate "C" and t.transaction_id = input.transaction_id collate "C" and ${KEYS}
-     and ${STORED} = input.stored
+     and ${STORED} = input.stored and ${IS_KNOWN}
   returning input.position, t.inserted_by
 )
-select string_agg(coalesce(inserted_by::text, ''), ',' order by position) as inserted_by from ended`;
+select string_agg(coalesce(inserted_by::text, ''), ',' order by position) as inserted_by, ${IS_KNOWN} as is_known
+  from ended`;
+
+interface EndedRow extends Record<string, unknown> {
+  /** Of each that was ended, in the order of the input, with commas between them; null for none. */
+  inserted_by: string | null;
+  is_known: boolean;
+}
 
 /**
  * Writes transactions that become final and change in nothing else, as nearly all do: their rows are deleted, and
  * written as rows of the table of final transactions. Returns false when one of them is not stored as it is `before`;
- * the decision is out of date then: roll back, and decide again.
+ * the decision is out of date then: roll back, and decide again. `areLocked`: whether `lockTransactions` has read them.
  */
-export async function endTransactions(query: Query, ended: readonly TransactionToEnd[]): Promise<boolean> {
+export async function endTransactions(
+  query: Query,
+  ended: readonly TransactionToEnd[],
+  areLocked: boolean,
+): Promise<boolean> {
   if (ended.length === 0) return true;
   if (query.distributed === true) {
     await updateTransactions(query, ended);
@@ -81,7 +101,12 @@ export async function endTransactions(query: Query, ended: readonly TransactionT
     toArrayParameter(toEnd.map(({ before }) => before.transactionId)),
     toArrayParameter(toEnd.map(({ before }, index) => storedText(before, rendered[index] ?? ''))),
   ];
-  const { rows } = await query<{ inserted_by: string | null }>(END_SQL, parameters, 'end-transactions');
+  const { rows } = await query<EndedRow>(END_SQL, parameters, 'end-transactions');
+  if (rows[0]?.is_known === false) {
+    // An update keeps all columns, and does not compare what is stored: so it must have been locked.
+    if (areLocked) await updateTransactions(query, toEnd);
+    return areLocked;
+  }
   const insertedBy = rows[0]?.inserted_by?.split(',') ?? [];
   if (insertedBy.length !== toEnd.length) return false;
   const final = toEnd.map(({ transaction, advancedBy }, index) => ({

@@ -11,13 +11,11 @@ import {
   copyTransactionRows,
   copyTransactionsSql,
   inKeyOrder,
+  PROCESS_COLUMNS,
   RARE_COLUMNS,
   rareValues,
   type TransactionToStore,
 } from './transaction-rows.ts';
-
-/** What a transaction has in PROCESS only. */
-const PROCESS_COLUMNS = ['expected_by'] as const;
 
 const COPY_NEW_SQL = copyTransactionsSql('tiba.transactions_in_process', [...COMMON_COLUMNS, ...PROCESS_COLUMNS]);
 
@@ -46,7 +44,7 @@ export async function insertTransactions(query: Query, toStore: readonly Transac
     const values = inProcess.map((each) => [...newValues(each), ...rareValues(each)]);
     if (!(await insertTransactionsOf(query, columns, values))) return false;
   } else if (!(await copyTransactions(query, inProcess))) return false;
-  return !(await existFinal(query, toStore)) && (await endTransactions(query, toEnd));
+  return !(await existFinal(query, toStore)) && (await endTransactions(query, toEnd, true));
 }
 
 /** What a new transaction that is final already is for a moment. */

@@ -36,6 +36,12 @@ export const COMMON_COLUMNS = [
   'inserted_by',
 ] as const;
 
+/** What a transaction has in PROCESS only. */
+export const PROCESS_COLUMNS = ['expected_by'] as const;
+
+/** What it has only when it is final. */
+export const FINAL_COLUMNS = ['processed_at', 'advanced_by'] as const;
+
 /** What most transactions do not have. */
 export const RARE_COLUMNS = [
   'failure_reason',

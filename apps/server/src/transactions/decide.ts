@@ -43,10 +43,6 @@ export interface UpdatePlan {
   /** Transactions with a change that the client never sees. */
   readonly annotated: Change[];
   readonly statusUpdates: StatusUpdateRecord[];
-}
-
-/** A plan that `decide` made. */
-export interface DecidedPlan extends UpdatePlan {
   /** What was assumed of at least one transaction. */
   readonly assumed: Readonly<Record<Assumption, boolean>>;
 }
@@ -95,7 +91,7 @@ export async function decide(
   query: Query,
   updates: readonly ReceivedUpdate[],
   context: DecisionContext,
-): Promise<DecidedPlan> {
+): Promise<UpdatePlan> {
   const entries = new Map<string, Entry>();
   const own = updates.map(({ update }) => entryOf(entries, update, context));
   await readStored(query, entries);

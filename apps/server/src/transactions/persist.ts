@@ -45,7 +45,7 @@ export async function persist(
   }
   // Those that are stored before those that are new, as where they were locked to be decided: the other way round, two
   // feeds could wait for each other.
-  if (!(await endTransactions(query, toEnd))) return 'in process';
+  if (!(await endTransactions(query, toEnd, !plan.assumed['in process']))) return 'in process';
   await updateTransactions(query, toUpdate);
   if (!(await insertTransactions(query, inserted.map(toStore)))) return 'new';
   await insertOtherStatusUpdates(query, statusUpdates, ids);

@@ -245,7 +245,14 @@ function createUpdateBatcher(
 }
 
 function overduePlan(known: readonly Transaction[], context: Parameters<typeof markOverdue>[1]): UpdatePlan {
-  const plan: UpdatePlan = { applied: [], inserted: [], changed: [], annotated: [], statusUpdates: [] };
+  const plan: UpdatePlan = {
+    applied: [],
+    inserted: [],
+    changed: [],
+    annotated: [],
+    statusUpdates: [],
+    assumed: NO_ASSUMPTIONS,
+  };
   for (const before of known) {
     const result = markOverdue(before, context);
     if (result.outcome !== 'overdue') continue;
