@@ -5,8 +5,7 @@ import { createCallbackSender } from '../../apps/server/src/callbacks/send.ts';
 import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import { createGuardedHttp } from '../../apps/server/src/outbound/guarded-http.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
-import { createDueNotices, DUE_CHANNEL } from '../../apps/server/src/postgres/due-endpoints.ts';
-import { listen } from '../../apps/server/src/postgres/notifications.ts';
+import { listenForDue } from '../support/due-notices.ts';
 
 /**
  * A process that delivers until it is killed. Arguments: a connection string, and the base64 key that seals secrets.
@@ -16,7 +15,7 @@ const connection = { connectionString };
 const log = pino({ level: 'silent' });
 const http = createGuardedHttp({ policy: { ports: [], allowed: [], loopbackHttp: true } });
 const seal = createSeal(Buffer.from(secretKey, 'base64'));
-const dueNotices = createDueNotices();
+const { dueNotices, listening } = listenForDue(connection, log);
 createDispatcher({
   database: openDatabase({ connection, connectionsMax: 2, log }),
   dueNotices,
@@ -24,7 +23,7 @@ createDispatcher({
   log,
   metrics: createMetrics(),
 });
-await listen({ connection, channels: {}, handlers: { [DUE_CHANNEL]: dueNotices }, log });
+await listening;
 process.send?.('ready');
 // The parent process may die first.
 process.on('disconnect', () => process.exit());

@@ -11,12 +11,12 @@ import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import { createGuardedHttp } from '../../apps/server/src/outbound/guarded-http.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
-import { createDueNotices, DUE_CHANNEL, type EndpointKey } from '../../apps/server/src/postgres/due-endpoints.ts';
-import { listen } from '../../apps/server/src/postgres/notifications.ts';
+import type { EndpointKey } from '../../apps/server/src/postgres/due-endpoints.ts';
 import { prepareDatabase } from '../../apps/server/src/postgres/prepare-database.ts';
 import { createTransactionUpdater } from '../../apps/server/src/transactions/transaction-updater.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { controlDatabaseClock, type DatabaseClock } from '../support/database-clock.ts';
+import { listenForDue } from '../support/due-notices.ts';
 import { eventually } from '../support/eventually.ts';
 import { statusUpdate, testBanks } from '../support/service.ts';
 
@@ -177,9 +177,8 @@ function startDispatcher(
   const http = createGuardedHttp({ policy: { ports: [], allowed: [], loopbackHttp: true } });
   const database = openDatabase({ connection, connectionsMax: 3, log });
   const send = createCallbackSender({ http, seal, now: clock });
-  const dueNotices = createDueNotices();
+  const { dueNotices, listening } = listenForDue(connection, log);
   const dispatcher = createDispatcher({ database, dueNotices, send, log, metrics: createMetrics() });
-  const listening = listen({ connection, channels: {}, handlers: { [DUE_CHANNEL]: dueNotices }, log });
   context.after(async () => {
     await (await listening).close();
     await dispatcher.close();

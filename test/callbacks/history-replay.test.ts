@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import pino from 'pino';
 import { Webhook } from 'standardwebhooks';
-import { createDueNotices, DUE_CHANNEL } from '../../apps/server/src/postgres/due-endpoints.ts';
-import { listen, type Notifications } from '../../apps/server/src/postgres/notifications.ts';
+import type { Notifications } from '../../apps/server/src/postgres/notifications.ts';
 import { assertError } from '../contract/assertions.ts';
+import { listenForDue } from '../support/due-notices.ts';
 import { eventually } from '../support/eventually.ts';
 import { startHttpReceiver } from '../support/http-receiver.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
@@ -32,11 +32,9 @@ const woken = new Set<string>();
 before(async () => {
   service = await startTestService({ rails: [] });
   sql = await openSql(service);
-  const dueNotices = createDueNotices();
+  const { dueNotices, listening: connected } = listenForDue(service.database.connection, pino({ level: 'silent' }));
   dueNotices.subscribe((key) => woken.add(`${key.clientId} ${key.endpointId}`));
-  const { connection } = service.database;
-  const log = pino({ level: 'silent' });
-  listening = await listen({ connection, channels: {}, handlers: { [DUE_CHANNEL]: dueNotices }, log });
+  listening = await connected;
 });
 after(async () => {
   await listening?.close();

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { parseUpdate } from '../../apps/server/src/feed/parse-update.ts';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
-import { createTransactionUpdater } from '../../apps/server/src/transactions/transaction-updater.ts';
-import { startTestService, statusUpdate, type TestService, testBanks } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { createFreshUpdater, type Message } from './fresh-updater.ts';
 
 let service: TestService;
 before(async () => {
@@ -54,29 +53,10 @@ test('many concurrent feeds of one line are stored together, and each gets its o
 
 /** Applies batches of one update. Resolves to how many database transactions each took. */
 function createCountedUpdater(database: Database) {
-  let transactions = 0;
-  const counted: Database = {
-    ...database,
-    transaction(work, options) {
-      transactions += 1;
-      return database.transaction(work, options);
-    },
-  };
-  const updater = createTransactionUpdater({
-    database: counted,
-    expectedMs: () => 1_800_000,
-    firstInquiryMs: 5_000,
-    now: Date.now,
-    versionFloor: () => 0,
-  });
-  return async (message: Record<string, unknown>, times = 1): Promise<number[]> => {
-    const update = { line: 1, source: 'core', raw: JSON.stringify(message), update: parseUpdate(message, testBanks) };
+  const updater = createFreshUpdater(database);
+  return async (message: Message, times = 1): Promise<number[]> => {
     const counts: number[] = [];
-    for (let time = 0; time < times; time += 1) {
-      const earlier = transactions;
-      await updater.apply([update]);
-      counts.push(transactions - earlier);
-    }
+    for (let time = 0; time < times; time += 1) counts.push((await updater.apply(message)).attempts);
     return counts;
   };
 }

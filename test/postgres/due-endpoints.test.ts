@@ -2,14 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pino from 'pino';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
-import {
-  createDueNotices,
-  DUE_CHANNEL,
-  type EndpointKey,
-  notifyDue,
-} from '../../apps/server/src/postgres/due-endpoints.ts';
-import { listen } from '../../apps/server/src/postgres/notifications.ts';
+import { type EndpointKey, notifyDue } from '../../apps/server/src/postgres/due-endpoints.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { listenForDue } from '../support/due-notices.ts';
 import { eventually } from '../support/eventually.ts';
 
 test('every process is told of each endpoint once, also of more than one notification holds', async (t) => {
@@ -19,9 +14,9 @@ test('every process is told of each endpoint once, also of more than one notific
   const named = [new Array<string>(), new Array<string>()];
   const listening = await Promise.all(
     named.map((own) => {
-      const dueNotices = createDueNotices();
+      const { dueNotices, listening } = listenForDue(connection, log);
       dueNotices.subscribe(({ clientId, endpointId }) => own.push(`${clientId} ${endpointId}`));
-      return listen({ connection, channels: {}, handlers: { [DUE_CHANNEL]: dueNotices }, log });
+      return listening;
     }),
   );
   t.after(async () => {

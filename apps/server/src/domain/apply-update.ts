@@ -104,44 +104,16 @@ function applyToKnown(known: Transaction, update: StatusUpdate, context: UpdateC
 }
 
 /**
- * The transaction in PROCESS that this update most probably ends: what the update says, without its end. Most cores
- * send a full record each time. null for an update that ends nothing, or that could not be the first one of its
- * transaction.
+ * The transaction in PROCESS that this update most probably ends: what a first update that says the same, without the
+ * end, has created. Most cores send a full record each time. null for an update that ends nothing, or says too little.
  */
-export function assumedInProcess(update: StatusUpdate, { versionFloor }: UpdateContext): Transaction | null {
-  const { createdAt } = update;
-  if (!isFinal(update.status) || createdAt === undefined || rejectionAsFirst(update) !== null) return null;
-  // None of these is missing.
-  const { referenceId = '', amount = '', bankCode = '', bankName = '', accountNumber = '', accountName = '' } = update;
-  return {
-    clientId: update.clientId,
-    transactionId: update.transactionId,
-    referenceId,
-    status: 'PROCESS',
-    amount,
-    fee: update.fee ?? DEFAULT_FEE,
-    currency: update.currency ?? DEFAULT_CURRENCY,
-    bankCode,
-    bankName,
-    accountNumber,
-    accountName,
-    description: update.description ?? '',
-    createdAt,
-    processedAt: null,
-    failureReason: null,
-    version: versionFloor + 1,
-    rail: update.rail ?? null,
-    railReference: update.railReference ?? null,
-    reversedAt: null,
-    sourceAccountNumber: update.sourceAccountNumber ?? null,
-    serviceCode: update.serviceCode ?? null,
-    externalId: update.externalId ?? null,
-    bankReference: update.bankReference ?? null,
-    // It has one, which depends on its bank, and which its end removes.
-    expectedBy: null,
-    overdueSince: null,
-  };
+export function assumedInProcess(update: StatusUpdate, context: UpdateContext): Transaction | null {
+  if (!isFinal(update.status) || update.createdAt === undefined) return null;
+  const result = createTransaction({ ...update, ...NO_END }, context);
+  return result.outcome === 'inserted' ? result.transaction : null;
 }
+
+const NO_END = { status: 'PROCESS', processedAt: undefined, failureReason: undefined, reversedAt: undefined } as const;
 
 /** Marks a transaction overdue, once, if it is still in PROCESS when its bank was expected to have finished. */
 export function markOverdue(known: Transaction, context: Pick<UpdateContext, 'now' | 'versionFloor'>): UpdateResult {
@@ -175,7 +147,7 @@ function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs
     accountNumber,
     accountName,
     fee: update.fee ?? DEFAULT_FEE,
-    currency: update.currency ?? DEFAULT_CURRENCY,
+    currency: update.currency ?? 'IDR',
     description: update.description ?? '',
     createdAt,
     ...finalFields(update, now),
@@ -194,7 +166,6 @@ function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs
 const REQUIRED_FIELDS = ['referenceId', 'amount', 'bankCode', 'bankName', 'accountNumber', 'accountName'] as const;
 
 const DEFAULT_FEE = '0.00';
-const DEFAULT_CURRENCY = 'IDR';
 
 /** Why the update cannot be the first one of its transaction; null if it can, and then it inserts the transaction. */
 export function rejectionAsFirst(update: StatusUpdate): string | null {

@@ -1,5 +1,5 @@
 import type { Query } from './database.ts';
-import { notify, textsOf } from './notification-payloads.ts';
+import { notify, recordsOf } from './notification-payloads.ts';
 import type { NotificationHandler } from './notifications.ts';
 
 /** The key of a callback endpoint. */
@@ -11,17 +11,13 @@ export interface EndpointKey {
 /** Notifies all processes that endpoints have deliveries due. */
 export const DUE_CHANNEL = 'tiba_callbacks_due';
 
-// No field contains a control character.
-const FIELD_SEPARATOR = '\u0002';
-
 /** Wakes the dispatchers of all processes for these endpoints when the database transaction commits. */
-export async function notifyDue(query: Query, endpoints: readonly EndpointKey[]): Promise<void> {
-  await notify(
+export const notifyDue = (query: Query, endpoints: readonly EndpointKey[]): Promise<void> =>
+  notify(
     query,
     DUE_CHANNEL,
-    endpoints.map(({ clientId, endpointId }) => clientId + FIELD_SEPARATOR + endpointId),
+    endpoints.map(({ clientId, endpointId }) => [clientId, endpointId]),
   );
-}
 
 export interface DueNotices extends NotificationHandler {
   /** Calls `onDue` for each of these endpoints. There is one subscriber, which never unsubscribes. */
@@ -35,10 +31,7 @@ export function createDueNotices(): DueNotices {
       wake = onDue;
     },
     onNotification(payload) {
-      for (const text of textsOf(payload)) {
-        const [clientId = '', endpointId = ''] = text.split(FIELD_SEPARATOR);
-        wake({ clientId, endpointId });
-      }
+      for (const [clientId = '', endpointId = ''] of recordsOf(payload)) wake({ clientId, endpointId });
     },
     // The subscriber looks at the outbox each second, and finds what a lost notification named.
     onConnected() {},

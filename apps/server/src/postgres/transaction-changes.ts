@@ -1,7 +1,7 @@
 import { msBetween } from '../domain/instant.ts';
 import type { Transaction } from '../domain/transaction.ts';
 import type { Query } from './database.ts';
-import { notify, textsOf } from './notification-payloads.ts';
+import { notify, recordsOf } from './notification-payloads.ts';
 import type { TransactionKey } from './transactions.ts';
 
 export const CHANGES_CHANNEL = 'tiba_changes';
@@ -13,21 +13,21 @@ export interface TransactionChange extends TransactionKey {
   readonly durationMs: number | null;
 }
 
-// No field contains a control character.
-const FIELD_SEPARATOR = '\u0002';
-
 /** Notifies all processes when the database transaction is committed. */
 export const notifyTransactionChanges = (query: Query, transactions: readonly Transaction[]): Promise<void> =>
-  notify(query, CHANGES_CHANNEL, transactions.map(serialize));
+  notify(query, CHANGES_CHANNEL, transactions.map(recordOf));
 
-function serialize({ clientId, transactionId, bankName, createdAt, processedAt, reversedAt }: Transaction): string {
+function recordOf(transaction: Transaction): (string | number)[] {
+  const { clientId, transactionId, bankName, createdAt, processedAt, reversedAt } = transaction;
   // A reversal comes days later and says nothing about how long the bank takes.
   const durationMs = processedAt === null || reversedAt !== null ? '' : Math.max(0, msBetween(createdAt, processedAt));
-  return clientId + FIELD_SEPARATOR + transactionId + FIELD_SEPARATOR + bankName + FIELD_SEPARATOR + durationMs;
+  return [clientId, transactionId, bankName, durationMs];
 }
 
 export const parseTransactionChanges = (payload: string): TransactionChange[] =>
-  textsOf(payload).map((text) => {
-    const [clientId = '', transactionId = '', bankName = '', durationMs = ''] = text.split(FIELD_SEPARATOR);
-    return { clientId, transactionId, bankName, durationMs: durationMs === '' ? null : Number(durationMs) };
-  });
+  recordsOf(payload).map(([clientId = '', transactionId = '', bankName = '', durationMs = '']) => ({
+    clientId,
+    transactionId,
+    bankName,
+    durationMs: durationMs === '' ? null : Number(durationMs),
+  }));

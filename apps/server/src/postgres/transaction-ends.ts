@@ -24,15 +24,15 @@ export interface TransactionToEnd extends TransactionToStore {
 
 const COPY_FINAL_SQL = copyTransactionsSql('tiba.transactions_final', [...COMMON_COLUMNS, ...FINAL_COLUMNS]);
 
-const END_COLUMNS = ['client_id', 'transaction_id', 'stored'] as const;
+const END_COLUMNS = ['client_id', 'transaction_id', 'compared'] as const;
 
 /** What a row of transactions_in_process must still be when it is deleted: all that a decision is made of. */
-const STORED = `concat_ws(E'\\x02', t.version, t.rendered, t.reference_id, t.currency, t.bank_code, t.bank_name,
+const COMPARED = `concat_ws(E'\\x02', t.version, t.rendered, t.reference_id, t.currency, t.bank_code, t.bank_name,
             t.account_number, t.account_name, t.description, coalesce(t.rail, ''), coalesce(t.rail_reference, ''),
             coalesce(t.source_account_number, ''), coalesce(t.service_code, ''), coalesce(t.external_id, ''),
             coalesce(t.bank_reference, ''), t.overdue_since is null)`;
 
-const storedText = (before: Transaction, rendered: string): string =>
+const comparedText = (before: Transaction, rendered: string): string =>
   [
     before.version,
     rendered,
@@ -55,27 +55,27 @@ const storedText = (before: Transaction, rendered: string): string =>
 
 const KNOWN_COLUMNS = COMMON_COLUMNS.length + PROCESS_COLUMNS.length + FINAL_COLUMNS.length + RARE_COLUMNS.length;
 
-/**
- * SQL: whether a transaction has no columns but these. The next release of Tiba may have added some, and serve beside
- * this one: a row that is written anew would lose them.
- */
-const IS_KNOWN = `(select count(*) = ${KNOWN_COLUMNS} from pg_attribute
-                    where attrelid = 'tiba.transactions'::regclass and attnum > 0 and not attisdropped)`;
-
+// The next release of Tiba may have added columns, and serve beside this one: a row that is written anew would lose
+// them.
 const END_SQL = `
-with ended as (
+with known as (
+  select count(*) = ${KNOWN_COLUMNS} as is_known from pg_attribute
+   where attrelid = 'tiba.transactions'::regclass and attnum > 0 and not attisdropped
+), ended as (
   delete from tiba.transactions_in_process t
    using ${tableFromParameters(END_COLUMNS, 'position')}
    where t.client_id = input.client_id collate "C" and t.transaction_id = input.transaction_id collate "C" and ${KEYS}
-     and ${STORED} = input.stored and ${IS_KNOWN}
+     and ${COMPARED} = input.compared and (select is_known from known)
   returning input.position, t.inserted_by
 )
-select string_agg(coalesce(inserted_by::text, ''), ',' order by position) as inserted_by, ${IS_KNOWN} as is_known
+select string_agg(coalesce(inserted_by::text, ''), ',' order by position) as inserted_by,
+       (select is_known from known) as is_known
   from ended`;
 
 interface EndedRow extends Record<string, unknown> {
   /** Of each that was ended, in the order of the input, with commas between them; null for none. */
   inserted_by: string | null;
+  /** Whether a transaction has no columns but those of this release. If not, none was ended. */
   is_known: boolean;
 }
 
@@ -99,7 +99,7 @@ export async function endTransactions(
   const parameters = [
     toArrayParameter(toEnd.map(({ before }) => before.clientId)),
     toArrayParameter(toEnd.map(({ before }) => before.transactionId)),
-    toArrayParameter(toEnd.map(({ before }, index) => storedText(before, rendered[index] ?? ''))),
+    toArrayParameter(toEnd.map(({ before }, index) => comparedText(before, rendered[index] ?? ''))),
   ];
   const { rows } = await query<EndedRow>(END_SQL, parameters, 'end-transactions');
   if (rows[0]?.is_known === false) {

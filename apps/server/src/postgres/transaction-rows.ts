@@ -68,9 +68,12 @@ export async function copyTransactionRows<Stored extends TransactionToStore>(
   toStore: readonly Stored[],
   valuesOf: (each: Stored) => (string | null)[],
 ): Promise<void> {
-  if (toStore.some(hasRareValues)) {
-    await query.copy(sql.withRare, toStore.map((each) => copyRow([...valuesOf(each), ...rareValues(each)])).join(''));
-  } else await query.copy(sql.plain, toStore.map((each) => copyRow(valuesOf(each))).join(''));
+  const rare = toStore.map(rareValues);
+  const hasRare = rare.some((values) => values.some((value) => value !== null));
+  const rows = toStore.map((each, index) =>
+    copyRow(hasRare ? [...valuesOf(each), ...(rare[index] ?? [])] : valuesOf(each)),
+  );
+  await query.copy(hasRare ? sql.withRare : sql.plain, rows.join(''));
 }
 
 /** Those of `COMMON_COLUMNS`. */
@@ -109,16 +112,6 @@ export const rareValues = ({ transaction }: TransactionToStore): (string | null)
   transaction.externalId,
   transaction.bankReference,
 ];
-
-const hasRareValues = ({ transaction }: TransactionToStore): boolean =>
-  transaction.failureReason !== null ||
-  transaction.reversedAt !== null ||
-  transaction.overdueSince !== null ||
-  transaction.rail !== null ||
-  transaction.sourceAccountNumber !== null ||
-  transaction.serviceCode !== null ||
-  transaction.externalId !== null ||
-  transaction.bankReference !== null;
 
 function byKey({ transaction: one }: TransactionToStore, { transaction: other }: TransactionToStore): number {
   if (one.transactionId !== other.transactionId) return one.transactionId < other.transactionId ? -1 : 1;

@@ -2,7 +2,7 @@ import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Query } from './database.ts';
 import { ofClient } from './distributed/one-client.ts';
 import { renderedColumn } from './rendered-transactions.ts';
-import { KEYS, type TransactionToStore } from './transaction-rows.ts';
+import { KEYS, RARE_COLUMNS, type TransactionToStore } from './transaction-rows.ts';
 
 /** What an update may change. */
 const CHANGING_COLUMNS = [
@@ -10,18 +10,10 @@ const CHANGING_COLUMNS = [
   'transaction_id',
   'status',
   'processed_at',
-  'failure_reason',
   'version',
-  'reversed_at',
   'rendered',
   'advanced_by',
-  'rail',
-  'rail_reference',
-  'source_account_number',
-  'service_code',
-  'external_id',
-  'bank_reference',
-  'overdue_since',
+  ...RARE_COLUMNS,
 ] as const;
 
 // A distributed PostgreSQL converts no text to a time inside an update.
