@@ -107,13 +107,20 @@ function applyToKnown(known: Transaction, update: StatusUpdate, context: UpdateC
  * The transaction in PROCESS that this update most probably ends: what a first update that says the same, without the
  * end, has created. Most cores send a full record each time. null for an update that ends nothing, or says too little.
  */
-export function assumedInProcess(update: StatusUpdate, context: UpdateContext): Transaction | null {
-  if (!isFinal(update.status) || update.createdAt === undefined) return null;
-  const result = createTransaction({ ...update, ...NO_END }, context);
-  return result.outcome === 'inserted' ? result.transaction : null;
+export function assumedInProcess(update: StatusUpdate, { versionFloor }: UpdateContext): Transaction | null {
+  const { createdAt } = update;
+  if (!isFinal(update.status) || createdAt === undefined || rejectionAsFirst(update) !== null) return null;
+  return newTransaction(update, {
+    status: 'PROCESS',
+    createdAt,
+    processedAt: null,
+    failureReason: null,
+    reversedAt: null,
+    version: versionFloor + 1,
+    // It has one, which depends on its bank, and which its end removes.
+    expectedBy: null,
+  });
 }
-
-const NO_END = { status: 'PROCESS', processedAt: undefined, failureReason: undefined, reversedAt: undefined } as const;
 
 /** Marks a transaction overdue, once, if it is still in PROCESS when its bank was expected to have finished. */
 export function markOverdue(known: Transaction, context: Pick<UpdateContext, 'now' | 'versionFloor'>): UpdateResult {
@@ -133,33 +140,54 @@ const nextVersion = (known: Transaction, { versionFloor }: Pick<UpdateContext, '
 function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs }: UpdateContext): UpdateResult {
   const reason = rejectionAsFirst(update);
   if (reason !== null) return { outcome: 'rejected', reason };
-  // None of these is missing.
-  const { referenceId = '', amount = '', bankCode = '', bankName = '', accountNumber = '', accountName = '' } = update;
   const createdAt = update.createdAt ?? now;
   const events = eventsOf(update);
-  const transaction = {
+  const transaction = newTransaction(update, {
+    ...finalFields(update, now),
+    createdAt,
+    reversedAt: update.reversedAt ?? null,
+    version: versionFloor + Math.max(1, events.length),
+    expectedBy: isFinal(update.status) ? null : addMs(createdAt, expectedMs(update.bankCode ?? '')),
+  });
+  return { outcome: 'inserted', transaction, events };
+}
+
+/** What the status and the time say of a new transaction, beside its update. */
+type Progress = Pick<
+  Transaction,
+  'status' | 'createdAt' | 'processedAt' | 'failureReason' | 'reversedAt' | 'version' | 'expectedBy'
+>;
+
+function newTransaction(update: StatusUpdate, progress: Progress): Transaction {
+  // None of these is missing.
+  const { referenceId = '', amount = '', bankCode = '', bankName = '', accountNumber = '', accountName = '' } = update;
+  return {
     clientId: update.clientId,
     transactionId: update.transactionId,
     referenceId,
+    status: progress.status,
     amount,
+    fee: update.fee ?? DEFAULT_FEE,
+    currency: update.currency ?? 'IDR',
     bankCode,
     bankName,
     accountNumber,
     accountName,
-    fee: update.fee ?? DEFAULT_FEE,
-    currency: update.currency ?? 'IDR',
     description: update.description ?? '',
-    createdAt,
-    ...finalFields(update, now),
-    version: versionFloor + Math.max(1, events.length),
+    createdAt: progress.createdAt,
+    processedAt: progress.processedAt,
+    failureReason: progress.failureReason,
+    version: progress.version,
     rail: update.rail ?? null,
     railReference: update.railReference ?? null,
-    reversedAt: update.reversedAt ?? null,
-    ...informationalFields(NO_INFORMATION, update),
-    expectedBy: isFinal(update.status) ? null : addMs(createdAt, expectedMs(bankCode)),
+    reversedAt: progress.reversedAt,
+    sourceAccountNumber: update.sourceAccountNumber ?? null,
+    serviceCode: update.serviceCode ?? null,
+    externalId: update.externalId ?? null,
+    bankReference: update.bankReference ?? null,
+    expectedBy: progress.expectedBy,
     overdueSince: null,
   };
-  return { outcome: 'inserted', transaction, events };
 }
 
 /** Fields that the first status update of a transaction must have. */
@@ -230,13 +258,6 @@ function applySameStatus(known: Transaction, update: StatusUpdate, context: Upda
 }
 
 type InformationalFields = Pick<Transaction, (typeof INFORMATIONAL_FIELDS)[number]>;
-
-const NO_INFORMATION: InformationalFields = {
-  sourceAccountNumber: null,
-  serviceCode: null,
-  externalId: null,
-  bankReference: null,
-};
 
 /** Those that the update adds, beside those that are known, which stay. */
 const informationalFields = (known: InformationalFields, update: StatusUpdate): InformationalFields => ({

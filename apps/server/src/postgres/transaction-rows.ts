@@ -68,12 +68,9 @@ export async function copyTransactionRows<Stored extends TransactionToStore>(
   toStore: readonly Stored[],
   valuesOf: (each: Stored) => (string | null)[],
 ): Promise<void> {
-  const rare = toStore.map(rareValues);
-  const hasRare = rare.some((values) => values.some((value) => value !== null));
-  const rows = toStore.map((each, index) =>
-    copyRow(hasRare ? [...valuesOf(each), ...(rare[index] ?? [])] : valuesOf(each)),
-  );
-  await query.copy(hasRare ? sql.withRare : sql.plain, rows.join(''));
+  const hasRare = toStore.some((each) => rareValues(each).some((value) => value !== null));
+  const rowOf = (each: Stored): string => copyRow(hasRare ? [...valuesOf(each), ...rareValues(each)] : valuesOf(each));
+  await query.copy(hasRare ? sql.withRare : sql.plain, toStore.map(rowOf).join(''));
 }
 
 /** Those of `COMMON_COLUMNS`. */
