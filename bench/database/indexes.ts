@@ -38,12 +38,16 @@ export async function dropIndexes(client: pg.Client, tables: readonly string[]):
     await client.query(type === null ? `drop index tiba.${name}` : `alter table ${table} drop constraint ${name}`);
   return rows.map(({ name, table, definition, constraint_type: type }) => ({
     name,
-    createSql: definition
-      .replace(' ON ONLY ', ' ON ')
-      .replace(/ WHERE |$/, (where) => ` WITH (fillfactor = ${FILL_PERCENT})${where}`),
+    createSql: withFillfactor(definition.replace(' ON ONLY ', ' ON ')),
     constraintSql:
       type === null
         ? null
         : `alter table ${table} add constraint ${name} ${type === 'p' ? 'primary key' : 'unique'} using index ${name}`,
   }));
 }
+
+/** The options of an index come before its condition. */
+const withFillfactor = (definition: string): string =>
+  definition.includes(' WITH (')
+    ? definition.replace(' WITH (', ` WITH (fillfactor = ${FILL_PERCENT}, `)
+    : definition.replace(/ WHERE |$/, (where) => ` WITH (fillfactor = ${FILL_PERCENT})${where}`);
