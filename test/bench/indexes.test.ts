@@ -31,6 +31,7 @@ const withoutFillfactor = ({ name, definition }: Definition): Definition => ({
   definition: definition.replace(/ WITH \(fillfactor='\d+'\)|fillfactor='\d+', /, ''),
 });
 
+// Regression: an index with options got a second WITH, so no bench that fills millions of rows could start.
 test('a bench that fills tables without their indexes creates the same ones, also those with options', async () => {
   const database = await createTestDatabase();
   const client = new pg.Client({ connectionString: database.connection.connectionString });

@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
+import pg from 'pg';
 import pino from 'pino';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
-import { type EndpointKey, notifyDue } from '../../apps/server/src/postgres/due-endpoints.ts';
+import {
+  createDueNotices,
+  DUE_CHANNEL,
+  type EndpointKey,
+  notifyDue,
+} from '../../apps/server/src/postgres/due-endpoints.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { listenForDue } from '../support/due-notices.ts';
 import { eventually } from '../support/eventually.ts';
 
-test('every process is told of each endpoint once, also of more than one notification holds', async (t) => {
+test('each endpoint is named once to every listener, also more of them than one notification holds', async (t) => {
   const { connection, drop } = await createTestDatabase();
   const log = pino({ level: 'silent' });
   const database = openDatabase({ connection, connectionsMax: 1, log });
@@ -37,3 +44,33 @@ test('every process is told of each endpoint once, also of more than one notific
     assert.deepEqual(own, expected);
   }
 });
+
+test('what another process has made due is left to it', async () => {
+  const payload = await payloadOf({ clientId: 'alpha', endpointId: 'ep_1' });
+  const named = { own: [] as EndpointKey[], other: [] as EndpointKey[] };
+  const [own, other] = [createDueNotices(), createDueNotices('another process')];
+  own.subscribe((endpoint) => named.own.push(endpoint));
+  other.subscribe((endpoint) => named.other.push(endpoint));
+  own.onNotification(payload);
+  other.onNotification(payload);
+  assert.deepEqual(named, { own: [{ clientId: 'alpha', endpointId: 'ep_1' }], other: [] });
+});
+
+/** What PostgreSQL tells those who listen. */
+async function payloadOf(endpoint: EndpointKey): Promise<string> {
+  const { connection, drop } = await createTestDatabase();
+  const database = openDatabase({ connection, connectionsMax: 1, log: pino({ level: 'silent' }) });
+  const listener = new pg.Client(connection);
+  try {
+    await listener.connect();
+    await listener.query(`listen ${DUE_CHANNEL}`);
+    const notified = once(listener, 'notification');
+    await database.transaction(async (query) => notifyDue(query, [endpoint]));
+    const [{ payload }] = (await notified) as [pg.Notification];
+    return payload ?? '';
+  } finally {
+    await listener.end();
+    await database.close();
+    await drop();
+  }
+}

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Query } from './database.ts';
 import { notify, recordsOf } from './notification-payloads.ts';
 import type { NotificationHandler } from './notifications.ts';
@@ -8,15 +9,18 @@ export interface EndpointKey {
   readonly endpointId: string;
 }
 
-/** Notifies all processes that endpoints have deliveries due. */
+/** Endpoints have deliveries due. Every process gets it, and the one that sent it claims them. */
 export const DUE_CHANNEL = 'tiba_callbacks_due';
 
-/** Wakes the dispatchers of all processes for these endpoints when the database transaction commits. */
+/** Names this process in its notifications. */
+const THIS_PROCESS = randomBytes(6).toString('base64url');
+
+/** Wakes the dispatcher of this process for these endpoints when the database transaction commits. */
 export const notifyDue = (query: Query, endpoints: readonly EndpointKey[]): Promise<void> =>
   notify(
     query,
     DUE_CHANNEL,
-    endpoints.map(({ clientId, endpointId }) => [clientId, endpointId]),
+    endpoints.map(({ clientId, endpointId }) => [clientId, endpointId, THIS_PROCESS]),
   );
 
 export interface DueNotices extends NotificationHandler {
@@ -24,16 +28,22 @@ export interface DueNotices extends NotificationHandler {
   subscribe(onDue: (endpoint: EndpointKey) => void): void;
 }
 
-export function createDueNotices(): DueNotices {
+/**
+ * What the other processes have made due is left to them: if all claimed, all but one would find nothing. They look at
+ * the outbox each second, and claim what a process leaves that has too much to do or has ended.
+ */
+export function createDueNotices(thisProcess = THIS_PROCESS): DueNotices {
   let wake: (endpoint: EndpointKey) => void = () => {};
   return {
     subscribe(onDue) {
       wake = onDue;
     },
     onNotification(payload) {
-      for (const [clientId = '', endpointId = ''] of recordsOf(payload)) wake({ clientId, endpointId });
+      for (const [clientId = '', endpointId = '', sender] of recordsOf(payload)) {
+        if (sender === thisProcess) wake({ clientId, endpointId });
+      }
     },
-    // The subscriber looks at the outbox each second, and finds what a lost notification named.
+    // The look each second finds what a lost notification named.
     onConnected() {},
   };
 }
