@@ -29,6 +29,8 @@ const OF_ONE_REQUEST = new Set(['x-request-id', 'ratelimit', 'date']);
 const ROUTES = new Set(['/api/v1/check-status/:transaction_id', '/api/v1/check-status']);
 
 const IN_PROCESS = statusUpdate({ transaction_id: 'TB0000000001', reference_id: 'in.process' });
+const SPECIAL_ID = 'INV/2026/001 a+b&c=d%2F é 🏦';
+const SPECIAL = statusUpdate({ transaction_id: 'TB0000000003', reference_id: SPECIAL_ID });
 const FAILED = statusUpdate({
   transaction_id: 'TB0000000002',
   reference_id: 'failed_1',
@@ -55,13 +57,14 @@ async function both(
   return { direct, byFastify: await service.get(path, { token, headers: { ...headers, ...FOR_FASTIFY } }) };
 }
 
-/** A client with both transactions. */
+/** A client with these transactions. */
 async function addOwnClient(name: string, limit = LIMIT): Promise<TestClient> {
   const client = await service.addClient(name, ['status:read'], { 'check-status': limit });
   const ofClient = { client_id: name };
   await service.feed([
     { ...IN_PROCESS, ...ofClient },
     { ...FAILED, ...ofClient },
+    { ...SPECIAL, ...ofClient },
   ]);
   return client;
 }
@@ -70,11 +73,21 @@ const requestsOf = (status: number): number =>
   service.logged.filter(({ route, status: each }) => ROUTES.has(String(route)) && each === status).length;
 
 suite('a plain status check', () => {
+  let clients = 0;
   for (const [status, path] of [
     [200, '/api/v1/check-status/TB0000000001'],
     [200, '/api/v1/check-status/TB0000000002'],
     [200, '/api/v1/check-status/in.process'],
     [200, '/api/v1/check-status?reference_id=failed_1'],
+    [200, `/api/v1/check-status?reference_id=${encodeURIComponent(SPECIAL_ID)}`],
+    [200, `/api/v1/check-status?reference_id=${encodeURIComponent(SPECIAL_ID).replace('%2F', '/')}`],
+    [404, `/api/v1/check-status?reference_id=${encodeURIComponent(encodeURIComponent(SPECIAL_ID))}`],
+    [404, `/api/v1/check-status?reference_id=${'%F0%9F%8F%A6'.repeat(128)}`],
+    [400, `/api/v1/check-status?reference_id=${'%F0%9F%8F%A6'.repeat(129)}`],
+    [400, '/api/v1/check-status?reference_id=a%00b'],
+    [400, '/api/v1/check-status?reference_id=a%zz'],
+    [400, '/api/v1/check-status?reference_id=a%'],
+    [400, '/api/v1/check-status?reference_id=a%ff'],
     [404, '/api/v1/check-status?reference_id=TB0000000002'],
     [404, '/api/v1/check-status/TB0000000009'],
     [404, '/api/v1/check-status/batch'],
@@ -82,7 +95,7 @@ suite('a plain status check', () => {
   ] as const) {
     for (const language of ['en', 'id']) {
       test(`${path} in ${language}: the same answer, counted and logged once`, async () => {
-        const { token } = await addOwnClient(`direct-${language}-${path.replaceAll(/\W/g, '-')}`);
+        const { token } = await addOwnClient(`direct-${(clients += 1)}`);
         const headers = { 'Accept-Language': language };
         const first = await service.get(path, { token, headers });
         const logged = requestsOf(first.status);
@@ -218,7 +231,11 @@ suite('which requests are answered directly', () => {
     return answeredBy;
   }
 
-  for (const path of ['/api/v1/check-status/TB0000000001', '/api/v1/check-status?reference_id=a.b-c_d~1']) {
+  for (const path of [
+    '/api/v1/check-status/TB0000000001',
+    '/api/v1/check-status?reference_id=a.b-c_d~1',
+    '/api/v1/check-status?reference_id=INV%2F2026/001',
+  ]) {
     for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json', 'accept-language': 'id' }]) {
       test(`GET ${path} with ${JSON.stringify(headers)} is`, async () => {
         assert.equal(await send(path, headers), 'the route');
@@ -234,6 +251,8 @@ suite('which requests are answered directly', () => {
     ['/api/v1/check-status/TB0000000001?a=b'],
     ['/api/v1/check-status?reference_id=a&reference_id=b'],
     ['/api/v1/check-status?reference_id=a+b'],
+    ['/api/v1/check-status?reference_id=a%ff'],
+    ['/api/v1/check-status?reference_id=%00'],
     ['/api/v1/transactions'],
     ['/api/v1/check-status/TB0000000001', { authorization: 'Bearer unknown' }],
     ['/api/v1/check-status/TB0000000001', { prefer: 'wait=5' }],

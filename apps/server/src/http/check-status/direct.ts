@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { isTransactionId } from '../../domain/identifiers.ts';
+import { isReferenceId, isTransactionId } from '../../domain/identifiers.ts';
 import type { Language } from '../../lib/bilingual-text.ts';
 import type { FoundTransaction, TransactionLookUp } from '../../postgres/transaction-look-up.ts';
 import type { Decision, Limiter } from '../../rate-limit/limiter.ts';
@@ -18,8 +18,11 @@ export interface DirectStatusCheckDependencies {
   readonly retryAfter: RetryAfter;
 }
 
-/** Both forms (docs/contract.md 4.1 and 4.2), with an identifier that is the same encoded and decoded. */
-const PLAIN_URL = /^\/api\/v1\/check-status(\/|\?reference_id=)([\w.~-]{1,128})$/;
+/**
+ * Both forms (docs/contract.md 4.1 and 4.2): with an identifier that is the same encoded and decoded, and with a
+ * reference ID of which Fastify decodes nothing but %XX.
+ */
+const PLAIN_URL = /^\/api\/v1\/check-status(?:\/([\w.~-]{1,128})|\?reference_id=([\w.~/:@%-]{1,1536}))$/;
 /** It has a route of its own. */
 const BATCH = 'batch';
 
@@ -56,11 +59,26 @@ interface PlainStatusCheck {
 function plainStatusCheck(request: IncomingMessage): PlainStatusCheck | null {
   const url = isPlain(request) ? PLAIN_URL.exec(request.url ?? '') : null;
   if (url === null) return null;
-  const [, form, value = ''] = url;
-  if (value === BATCH) return null;
-  return form === '/'
-    ? { route: '/api/v1/check-status/:transaction_id', value, alsoTransactionId: isTransactionId(value) }
-    : { route: '/api/v1/check-status', value, alsoTransactionId: false };
+  const [, inPath, encoded = ''] = url;
+  if (inPath === BATCH) return null;
+  if (inPath !== undefined) {
+    return {
+      route: '/api/v1/check-status/:transaction_id',
+      value: inPath,
+      alsoTransactionId: isTransactionId(inPath),
+    };
+  }
+  const value = encoded.includes('%') ? decoded(encoded) : encoded;
+  return isReferenceId(value) ? { route: '/api/v1/check-status', value, alsoTransactionId: false } : null;
+}
+
+/** Empty where it is malformed, and so no reference ID. */
+function decoded(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return '';
+  }
 }
 
 /**
