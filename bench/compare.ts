@@ -5,7 +5,7 @@ import { type Measurement, measureInRounds, type Target } from './measure.ts';
 import type { Options } from './options.ts';
 import { medians, pairedRatio, type Ratio } from './ratios.ts';
 import { type Row, rowsOf } from './report.ts';
-import { checkAccountRequests, checkStatusBatchRequests } from './requests.ts';
+import { checkAccountRequests, checkStatusBatchRequests, checkStatusByReferenceRequests } from './requests.ts';
 import { type Service, startInstantBank, startService, startSignatureCheckingBank } from './services.ts';
 import { checkStatusTarget } from './targets.ts';
 import { verifyCheckStatus, verifyCheckStatusBatch } from './verify.ts';
@@ -15,7 +15,15 @@ export interface Comparison {
   readonly ratios: readonly Ratio[];
 }
 
-type Name = 'baseline' | 'small' | 'large' | 'unbatched' | 'batchOf100' | 'instantBank' | 'simulatedBank';
+type Name =
+  | 'baseline'
+  | 'small'
+  | 'byReference'
+  | 'large'
+  | 'unbatched'
+  | 'batchOf100'
+  | 'instantBank'
+  | 'simulatedBank';
 
 /** Compares the service with a baseline server and with itself. docs/benchmarks.md explains each row. */
 export async function compare(context: BenchContext, options: Options): Promise<Comparison> {
@@ -53,6 +61,12 @@ async function startTargets(context: BenchContext, options: Options): Promise<Re
   return {
     baseline,
     small: checkStatusTarget(small, smallDatabase, size(smallDatabase.rows)),
+    byReference: {
+      title: BY_REFERENCE,
+      pid: small.pid,
+      service: small,
+      requests: checkStatusByReferenceRequests(small.address.publicUrl, small.address.token, smallDatabase),
+    },
     large: checkStatusTarget(large, largeDatabase, size(largeDatabase.rows)),
     unbatched: checkStatusTarget(unbatched, smallDatabase, `${size(smallDatabase.rows)}, no batching`),
     batchOf100: {
@@ -66,6 +80,8 @@ async function startTargets(context: BenchContext, options: Options): Promise<Re
   };
 }
 
+const BY_REFERENCE = 'check-status by reference ID';
+
 const checkAccountTarget = (service: Service, title: string): Target => ({
   title: `check-account, ${title}`,
   pid: service.pid,
@@ -74,7 +90,7 @@ const checkAccountTarget = (service: Service, title: string): Target => ({
 });
 
 function ratiosOf(measured: Record<Name, Measurement[]>, { smallRows, largeRows }: Options): Ratio[] {
-  const { baseline, small, large, unbatched, batchOf100, instantBank } = measured;
+  const { baseline, small, byReference, large, unbatched, batchOf100, instantBank } = measured;
   return [
     {
       title: 'check-status / baseline: CPU per request',
@@ -85,6 +101,11 @@ function ratiosOf(measured: Record<Name, Measurement[]>, { smallRows, largeRows 
       title: `check-status, ${size(largeRows)} / ${size(smallRows)}: CPU per request`,
       value: pairedRatio(large, small, 'cpuUsPerRequest'),
       budget: { bound: 'at most', value: 1.1 },
+    },
+    {
+      title: `${BY_REFERENCE} / by transaction ID: CPU per request`,
+      value: pairedRatio(byReference, small, 'cpuUsPerRequest'),
+      budget: { bound: 'at most', value: 1.2 },
     },
     {
       title: 'check-status, batch of 100 / one: CPU per request',

@@ -1,5 +1,5 @@
 import type { BenchDatabase } from './database/databases.ts';
-import { TRANSACTION_ID } from './database/prototypes.ts';
+import { REFERENCE_ID, TRANSACTION_ID } from './database/prototypes.ts';
 import { NUMBER, NUMBER_DIGITS, type Requests } from './load/load.ts';
 import type { Service } from './services.ts';
 
@@ -13,6 +13,12 @@ export const checkStatusRequests = (origin: string, token: string, database: Ben
   headers: headers(token),
   body: '',
   numbers: { order: 'random', below: database.rows },
+});
+
+/** The same by reference ID, of which clients encode the slashes. */
+export const checkStatusByReferenceRequests = (origin: string, token: string, database: BenchDatabase): Requests => ({
+  ...checkStatusRequests(origin, token, database),
+  path: `/api/v1/check-status?reference_id=${REFERENCE_ID.replaceAll('/', '%2F')}`,
 });
 
 /** As many as a batch may hold. */

@@ -7,6 +7,7 @@ import { assertNothingLeft, type Bench, LINUX_ONLY, openBench, RUN_TIMEOUT_MS, W
 const ROWS = [
   'baseline: node:http, same response',
   'check-status, 1,000 transactions',
+  'check-status by reference ID',
   'check-status, 2,000 transactions',
   'check-status, 1,000 transactions, no batching',
   'check-status, batch of 100',
@@ -17,6 +18,7 @@ const ROWS = [
 const RATIOS = [
   { title: 'check-status / baseline: CPU per request', budget: 'at most 1.60' },
   { title: 'check-status, 2,000 transactions / 1,000 transactions: CPU per request', budget: 'at most 1.10' },
+  { title: 'check-status by reference ID / by transaction ID: CPU per request', budget: 'at most 1.20' },
   { title: 'check-status, batch of 100 / one: CPU per request', budget: 'at most 25.00' },
   { title: 'check-account, instant bank: per second', budget: 'at least 5,000' },
   { title: 'check-account / baseline: CPU per request', budget: 'at most 23.00' },
