@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { notifyDue } from '../../apps/server/src/postgres/due-endpoints.ts';
+import { DUE_CHANNEL } from '../../apps/server/src/postgres/due-endpoints.ts';
+import { notify } from '../../apps/server/src/postgres/notification-payloads.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, CLIENT_SCOPES } from '../support/service.ts';
 import { type Caller, createCaller, readStatus } from './caller.ts';
@@ -90,9 +91,11 @@ export async function makeDeliveriesDue({ database, context: { clientId } }: His
       [clientId],
     );
     const endpoints = [...new Set(rows.map((row) => row.endpoint_id))].sort();
-    await notifyDue(
+    // Without a sender, so that the service claims them and does not leave them to this process.
+    await notify(
       query,
-      endpoints.map((endpointId) => ({ clientId, endpointId })),
+      DUE_CHANNEL,
+      endpoints.map((endpointId) => [clientId, endpointId]),
     );
   });
 }

@@ -54,6 +54,9 @@ test('what another process has made due is left to it', async () => {
   own.onNotification(payload);
   other.onNotification(payload);
   assert.deepEqual(named, { own: [{ clientId: 'alpha', endpointId: 'ep_1' }], other: [] });
+  // As the release before sends it, which may serve beside this one.
+  other.onNotification('alpha\u0002ep_2');
+  assert.deepEqual(named.other, [{ clientId: 'alpha', endpointId: 'ep_2' }]);
 });
 
 /** What PostgreSQL tells those who listen. */

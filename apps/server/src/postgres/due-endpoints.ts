@@ -39,7 +39,8 @@ export function createDueNotices(thisProcess = THIS_PROCESS): DueNotices {
       wake = onDue;
     },
     onNotification(payload) {
-      for (const [clientId = '', endpointId = '', sender] of recordsOf(payload)) {
+      // The release before this one names no sender: all claim then.
+      for (const [clientId = '', endpointId = '', sender = thisProcess] of recordsOf(payload)) {
         if (sender === thisProcess) wake({ clientId, endpointId });
       }
     },
