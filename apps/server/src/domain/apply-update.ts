@@ -168,7 +168,7 @@ function newTransaction(update: StatusUpdate, progress: Progress): Transaction {
     status: progress.status,
     amount,
     fee: update.fee ?? DEFAULT_FEE,
-    currency: update.currency ?? 'IDR',
+    currency: update.currency ?? DEFAULT_CURRENCY,
     bankCode,
     bankName,
     accountNumber,
@@ -194,6 +194,7 @@ function newTransaction(update: StatusUpdate, progress: Progress): Transaction {
 const REQUIRED_FIELDS = ['referenceId', 'amount', 'bankCode', 'bankName', 'accountNumber', 'accountName'] as const;
 
 const DEFAULT_FEE = '0.00';
+const DEFAULT_CURRENCY = 'IDR';
 
 /** Why the update cannot be the first one of its transaction; null if it can, and then it inserts the transaction. */
 export function rejectionAsFirst(update: StatusUpdate): string | null {

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isReferenceId, isTransactionId } from '../../domain/identifiers.ts';
+import { isTransactionId } from '../../domain/identifiers.ts';
 import type { BilingualText } from '../../lib/bilingual-text.ts';
 import type { LookUpCallback, TransactionLookUp } from '../../postgres/transaction-look-up.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
@@ -7,6 +7,7 @@ import type { DeferredCount } from '../deferred-count.ts';
 import { ApiError } from '../errors.ts';
 import type { UnfinishedRequest } from './answer-unfinished.ts';
 import { checkStatusBatch } from './batch.ts';
+import { decode, readIdentifier } from './read-identifier.ts';
 import { checkStatusByIdSchema, checkStatusByReferenceSchema } from './schema.ts';
 import { prefersStream, STREAM_TYPES } from './stream.ts';
 import { type RetryAfter, sendTransaction } from './transaction-answer.ts';
@@ -103,13 +104,9 @@ const NO_REFERENCE: BilingualText = {
   id: `${REPEATED_REFERENCE.id}, atau ID transaksi di path`,
 };
 
-// A URL is ASCII (RFC 3986); other characters must be percent-encoded.
-const BEYOND_ASCII = /[^\x21-\x7e ]/;
-
 function identifier(encoded: string, where: BilingualText): string {
-  const value = decode(encoded);
-  // A transaction ID is a valid reference ID too.
-  if (value !== null && isReferenceId(value)) return value;
+  const value = readIdentifier(encoded);
+  if (value !== null) return value;
   throw new ApiError('INVALID_TRANSACTION_ID', {
     message: {
       en:
@@ -120,14 +117,4 @@ function identifier(encoded: string, where: BilingualText): string {
         'sebagai UTF-8, tanpa karakter kontrol',
     },
   });
-}
-
-function decode(encoded: string): string | null {
-  if (BEYOND_ASCII.test(encoded)) return null;
-  if (!encoded.includes('%')) return encoded;
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    return null;
-  }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { isReferenceId, isTransactionId } from '../../domain/identifiers.ts';
+import { isTransactionId } from '../../domain/identifiers.ts';
 import type { Language } from '../../lib/bilingual-text.ts';
 import type { FoundTransaction, TransactionLookUp } from '../../postgres/transaction-look-up.ts';
 import type { Decision, Limiter } from '../../rate-limit/limiter.ts';
@@ -9,6 +9,7 @@ import type { DirectListener, DirectRoute } from '../direct-routes.ts';
 import { ENVELOPE_HEADERS } from '../envelope.ts';
 import { languageOf } from '../language.ts';
 import { hasBody, malformedHead } from '../request-checks.ts';
+import { readIdentifier } from './read-identifier.ts';
 import { entityTag, type RetryAfter, renderedIn, transactionFound } from './transaction-answer.ts';
 
 export interface DirectStatusCheckDependencies {
@@ -20,7 +21,7 @@ export interface DirectStatusCheckDependencies {
 
 /**
  * Both forms (docs/contract.md 4.1 and 4.2): with an identifier that is the same encoded and decoded, and with a
- * reference ID of which Fastify decodes nothing but %XX.
+ * reference ID in which a plus cannot be a space, of at most 128 characters with four bytes each (%XX).
  */
 const PLAIN_URL = /^\/api\/v1\/check-status(?:\/([\w.~-]{1,128})|\?reference_id=([\w.~/:@%-]{1,1536}))$/;
 /** It has a route of its own. */
@@ -68,17 +69,8 @@ function plainStatusCheck(request: IncomingMessage): PlainStatusCheck | null {
       alsoTransactionId: isTransactionId(inPath),
     };
   }
-  const value = encoded.includes('%') ? decoded(encoded) : encoded;
-  return isReferenceId(value) ? { route: '/api/v1/check-status', value, alsoTransactionId: false } : null;
-}
-
-/** Empty where it is malformed, and so no reference ID. */
-function decoded(encoded: string): string {
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    return '';
-  }
+  const value = readIdentifier(encoded);
+  return value === null ? null : { route: '/api/v1/check-status', value, alsoTransactionId: false };
 }
 
 /**
