@@ -133,7 +133,9 @@ export const createDirectStatusCheck =
 function send(response: ServerResponse, language: Language, found: FoundTransaction, headers: string[]): void {
   const body = transactionFound(language, renderedIn(language, found.rendered));
   headers.push('etag', entityTag(found.version, language), ...ENVELOPE[language]);
-  headers.push('content-length', String(Buffer.byteLength(body)));
+  const bytes = Buffer.byteLength(body);
+  headers.push('content-length', String(bytes));
   response.writeHead(200, headers);
-  response.end(body);
+  // ASCII has the same bytes in both encodings, and Node writes Latin-1 without encoding each character.
+  response.end(body, bytes === body.length ? 'latin1' : 'utf8');
 }
