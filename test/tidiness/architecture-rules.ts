@@ -260,6 +260,26 @@ const tracingIsLoadedWhenItIsOn: Rule = {
   ],
 };
 
+/** They run beside a service, often for a second: most of that went into loading it. */
+const SHORT_COMMANDS = ['cli/migrate.ts', 'cli/manage.ts'].map((file) => `${SERVER}${file}`);
+const THE_SERVICE = new RegExp(`^${SERVER}(?:http|app)/`);
+
+const shortCommandsLoadNoService: Rule = {
+  name: 'migrate and manage load nothing of the service',
+  check: (repository) =>
+    SHORT_COMMANDS.flatMap((command) => {
+      const loaded = new Set([command]);
+      for (const file of loaded) for (const name of importsOf(repository, file)) loaded.add(name);
+      return [...loaded].filter((file) => THE_SERVICE.test(file)).map((file) => `${command} -> ${file}`);
+    }),
+  planted: [
+    {
+      [`${SERVER}cli/migrate.ts`]: "import { readProduction } from './planted.ts';\n",
+      [`${SERVER}cli/planted.ts`]: "import { startApp } from '../app/start-app.ts';\n",
+    },
+  ],
+};
+
 export const ARCHITECTURE_RULES: readonly Rule[] = [
   layers,
   noCircles,
@@ -272,4 +292,5 @@ export const ARCHITECTURE_RULES: readonly Rule[] = [
   packagesStandAlone,
   consoleStandsAlone,
   tracingIsLoadedWhenItIsOn,
+  shortCommandsLoadNoService,
 ];

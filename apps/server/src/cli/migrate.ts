@@ -4,8 +4,7 @@ import { createLog } from '../observability/log.ts';
 import { openDatabase } from '../postgres/database.ts';
 import { distribute } from '../postgres/distributed/distribution.ts';
 import { asStartError, prepareDatabase } from '../postgres/prepare-database.ts';
-import { connectToPostgres } from './open-postgres.ts';
-import { environmentOf } from './production.ts';
+import { connectToPostgres, environmentOf } from './open-postgres.ts';
 
 const STDERR = 2;
 const DISTRIBUTE = '--distribute';

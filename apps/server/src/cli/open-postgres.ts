@@ -3,6 +3,7 @@ import type { Settings } from '../config/config.ts';
 import { findRunningPostgres, hasDatabase, startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
 import { StartError } from '../lib/start-error.ts';
 import { describeDatabaseUrl } from '../postgres/database-url.ts';
+import type { InstallationEnvironment } from '../postgres/prepare-database.ts';
 import { connectionTo, type PostgresConnection } from '../postgres/primary-client.ts';
 
 export interface OpenedPostgres {
@@ -12,6 +13,10 @@ export interface OpenedPostgres {
 }
 
 type Print = (line: string) => void;
+
+/** Which installation a production's database is marked with. */
+export const environmentOf = ({ staging }: Pick<Settings, 'staging'>): InstallationEnvironment =>
+  staging ? 'staging' : 'production';
 
 /** A person waits, and no request: a server that is busy gets more time than the service gives it. */
 const COMMAND_CONNECTION_TIMEOUT_MS = 10_000;

@@ -5,13 +5,12 @@ import { type Settings, SettingsError, validateSettings } from '../config/config
 import { type BankDirectory, createBankDirectory } from '../domain/bank.ts';
 import bankEntries from '../domain/banks.json' with { type: 'json' };
 import type { Log, LogSink } from '../observability/log.ts';
-import type { InstallationEnvironment } from '../postgres/prepare-database.ts';
 import type { PostgresConnection } from '../postgres/primary-client.ts';
 import type { Connection } from '../rails/protocol.ts';
 import type { Rail } from '../rails/rail.ts';
 import { type RailsFileResult, readRailsFile } from '../rails/rails-file.ts';
 import type { ParentLink } from '../workers/parent-link.ts';
-import { type OpenedPostgres, openPostgres } from './open-postgres.ts';
+import { environmentOf, type OpenedPostgres, openPostgres } from './open-postgres.ts';
 
 /** What production needs to start: the settings and the connections to banks, without faults. */
 export interface Production {
@@ -36,10 +35,6 @@ export function readProduction(): Production {
 /** Reads the rails file, and the files that it names. */
 export const readRails = ({ railsFile, staging }: Settings, banks: BankDirectory): RailsFileResult =>
   railsFile === null ? { faults: [] } : readRailsFile(railsFile, banks, { staging });
-
-/** Which installation a database is marked with. */
-export const environmentOf = ({ staging }: Pick<Settings, 'staging'>): InstallationEnvironment =>
-  staging ? 'staging' : 'production';
 
 export const openProductionPostgres = (settings: Settings, log: Log): Promise<OpenedPostgres> =>
   openPostgres(

@@ -5,7 +5,8 @@ import { asStartError, prepareDatabase } from '../postgres/prepare-database.ts';
 import type { PostgresConnection } from '../postgres/primary-client.ts';
 import { PARENT_PROCESS } from '../workers/metrics-collection.ts';
 import { type Supervisor, startSupervisor } from '../workers/supervisor.ts';
-import { environmentOf, openProductionPostgres, type Production, readProduction } from './production.ts';
+import { environmentOf } from './open-postgres.ts';
+import { openProductionPostgres, type Production, readProduction } from './production.ts';
 import { closeService, listenForStopSignal } from './shutdown.ts';
 
 const STDOUT = 1;
