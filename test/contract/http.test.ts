@@ -181,6 +181,31 @@ suite('methods', () => {
     }
   });
 
+  test('a method that no operation has: METHOD_NOT_ALLOWED on a path with parameters, NOT_FOUND elsewhere', async () => {
+    const counted = async (): Promise<number> => {
+      const metrics = await (await fetch(`${service.operatorUrl}/metrics`)).text();
+      const line = /^tiba_http_requests_total\{route="\/api\/v1\/check-status\/:transaction_id",status="405"\} (\d+)$/m;
+      return Number(line.exec(metrics)?.[1] ?? 0);
+    };
+    const before = await counted();
+    const answer = await exchangeOne(service.url, rawRequest('PROPFIND', '/api/v1/check-status/INV%2F1?a=b'));
+    assertError(answer, 'METHOD_NOT_ALLOWED');
+    assert.equal(answer.headers.get('allow'), 'GET, HEAD');
+    assert.equal(await counted(), before + 1);
+    for (const url of [service.url, service.operatorUrl]) {
+      assertError(await exchangeOne(url, rawRequest('PROPFIND', '/nowhere')), 'NOT_FOUND');
+    }
+    const onOperator = await exchangeOne(service.operatorUrl, rawRequest('LOCK', '/livez'));
+    assertError(onOperator, 'METHOD_NOT_ALLOWED');
+    assert.equal(onOperator.headers.get('allow'), 'GET, HEAD');
+  });
+
+  test('a path of its own is no parameter of another path: METHOD_NOT_ALLOWED', async () => {
+    const answer = await exchangeOne(service.url, rawRequest('GET', '/api/v1/callback-deliveries/replay'));
+    assertError(answer, 'METHOD_NOT_ALLOWED');
+    assert.equal(answer.headers.get('allow'), 'POST');
+  });
+
   test('CONNECT opens no tunnel: METHOD_NOT_ALLOWED, after earlier answers, and the connection is closed', async () => {
     // Regression: the connection was closed without an answer.
     for (const url of [service.url, service.operatorUrl]) {

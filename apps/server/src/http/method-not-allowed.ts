@@ -1,43 +1,71 @@
-import http from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import createRouter from 'find-my-way';
 import { ApiError } from './errors.ts';
 
-/**
- * Answers METHOD_NOT_ALLOWED, with `Allow`, for the methods that a path does not have. Call it before the routes are
- * added, and the function that it returns after.
- */
-export function collectMethods(app: FastifyInstance): () => void {
+/** The paths of a listener, and the methods that each has. */
+export interface ServedMethods {
+  /**
+   * Adds routes that answer METHOD_NOT_ALLOWED, with `Allow`, for the methods of Fastify that a path does not have.
+   * Without them, another route might match: `GET /callback-deliveries/replay` asks for no delivery with that ID.
+   */
+  addRefusals(): void;
+  /**
+   * The same answer to a request for which no route was found, with one of the many other methods. Undefined when the
+   * listener does not have the path.
+   */
+  refusalOf(request: FastifyRequest): ApiError | undefined;
+}
+
+/** Call it before the routes are added. `maxParamLength`: as in the options of the listener's router. */
+export function collectMethods(app: FastifyInstance, maxParamLength: number): ServedMethods {
   const served = new Map<string, Set<string>>();
   let complete = false;
   app.addHook('onRoute', ({ url, method }) => {
     if (complete) return;
     const methods = served.get(url) ?? new Set();
-    for (const each of Array.isArray(method) ? method : [method]) methods.add(each);
+    for (const each of [method].flat()) methods.add(each);
     served.set(url, methods);
   });
-  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
 
-  return () => {
-    complete = true;
-    for (const [url, methods] of served) {
-      const allow = [...methods].sort().join(', ');
-      const message = {
-        en: `Method not allowed: use ${allow}`,
-        id: `Metode HTTP tidak diizinkan: gunakan ${allow}`,
-      };
-      app.route({
-        url,
-        method: METHODS.filter((method) => !methods.has(method)),
-        schema: { hide: true },
-        // Before the body is read: no body makes the method right.
-        onRequest: () => {
-          throw new ApiError('METHOD_NOT_ALLOWED', { message, headers: { allow } });
-        },
-        handler: () => {},
-      });
-    }
+  function refusal(url: string): ApiError {
+    const allow = [...(served.get(url) ?? [])].sort().join(', ');
+    const message = {
+      en: `Method not allowed: use ${allow}`,
+      id: `Metode HTTP tidak diizinkan: gunakan ${allow}`,
+    };
+    return new ApiError('METHOD_NOT_ALLOWED', { message, headers: { allow } });
+  }
+
+  let paths: ReturnType<typeof createRouter> | undefined;
+  function openPaths(): ReturnType<typeof createRouter> {
+    const opened = createRouter({ maxParamLength });
+    for (const url of served.keys()) opened.on('GET', url, () => {}, url);
+    return opened;
+  }
+
+  return {
+    addRefusals() {
+      complete = true;
+      for (const [url, methods] of served) {
+        app.route({
+          url,
+          method: app.supportedMethods.filter((method) => !methods.has(method)),
+          schema: { hide: true },
+          // Before the body is read: no body makes the method right.
+          onRequest: () => {
+            throw refusal(url);
+          },
+          handler: () => {},
+        });
+      }
+    },
+    refusalOf(request) {
+      paths ??= openPaths();
+      const found = paths.find('GET', request.url);
+      if (found === null) return undefined;
+      const url = String(found.store);
+      request.route = url;
+      return refusal(url);
+    },
   };
 }
-
-// CONNECT requests a tunnel. Node has no handler for it and closes the connection.
-const METHODS = http.METHODS.filter((method) => method !== 'CONNECT');

@@ -15,7 +15,6 @@ import { type CheckStatusDependencies, checkStatus } from './check-status/check-
 import { createDirectStatusCheck, type DirectStatusCheckDependencies } from './check-status/direct.ts';
 import { type DocumentationDependencies, publishDocumentation } from './documentation/documentation.ts';
 import { eventOperations } from './events/events.ts';
-import { collectMethods } from './method-not-allowed.ts';
 import { authorizationServerMetadata, type BuiltInIssuer, tokenEndpoint } from './oauth/authorization-server.ts';
 import { describeApi } from './openapi/describe-api.ts';
 import { publicApi } from './openapi/public-api.ts';
@@ -56,7 +55,6 @@ const SITE_FILES_PER_MINUTE = 1_200;
 export async function createPublicServer(dependencies: PublicServerDependencies): Promise<FastifyInstance> {
   const directRoute = createDirectStatusCheck({ ...dependencies.status, ...dependencies.directStatusCheck });
   const app = createServer({ ...dependencies.listener, name: 'public', directRoute });
-  const answerOtherMethods = collectMethods(app);
   readJsonBodies(app);
 
   await describeApi(app, publicApi(dependencies.issuer !== null));
@@ -82,6 +80,6 @@ export async function createPublicServer(dependencies: PublicServerDependencies)
   publishReferencePage(app, sendFile);
   const countSiteFile = createFileCounter(createSlidingWindow(dependencies.limitClock), SITE_FILES_PER_MINUTE);
   publishDocumentation(app, countSiteFile, dependencies.documentation);
-  answerOtherMethods();
+  app.answerOtherMethods();
   return app;
 }

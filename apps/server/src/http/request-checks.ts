@@ -2,14 +2,22 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest, onRequestHookHandler } from 'fastify';
 import { type BilingualText, englishOnly, followedBy } from '../lib/bilingual-text.ts';
 import { ApiError } from './errors.ts';
+import type { ServedMethods } from './method-not-allowed.ts';
 
 /** Checks of a request's head that do not depend on its operation. */
 
 export type ListenerName = 'public' | 'operator' | 'snap';
 
 /** Runs before the body is read: no body repairs a missing route or a malformed head. */
-export const checkHead = (request: FastifyRequest, listener: ListenerName): ApiError | undefined =>
-  malformedHead(request.raw) ?? (request.is404 ? notFound(listener, request.originalUrl) : undefined);
+export function checkHead(
+  request: FastifyRequest,
+  listener: ListenerName,
+  { refusalOf }: Pick<ServedMethods, 'refusalOf'>,
+): ApiError | undefined {
+  const malformed = malformedHead(request.raw);
+  if (malformed !== undefined || !request.is404) return malformed;
+  return refusalOf(request) ?? notFound(listener, request.originalUrl);
+}
 
 export function malformedHead({
   headers,

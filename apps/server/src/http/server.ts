@@ -23,6 +23,7 @@ import { answerError, answerMalformed, type ErrorAnswering, errorAnswer, rejectT
 import { type ErrorCode, unavailable } from './errors.ts';
 import { addHeadRoute } from './head-route.ts';
 import type { LoadMonitor } from './load-monitor.ts';
+import { collectMethods, type ServedMethods } from './method-not-allowed.ts';
 import { recordAnswer } from './record-answer.ts';
 import {
   checkHead,
@@ -60,6 +61,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Requests whose operation bounds the time in which the body arrives. Any other must arrive within 10 s. */
     readonly pacedRequests: WeakSet<http.IncomingMessage>;
+    /** Call it when all routes are added: answers the methods that their paths do not have. */
+    readonly answerOtherMethods: () => void;
     /** The answer to an error of a request whose response has begun. It is logged like the others. */
     readonly errorAnswer: (error: unknown, request: FastifyRequest) => ErrorAnswer;
   }
@@ -172,6 +175,8 @@ export function createServer(options: ListenerOptions): FastifyInstance {
   app.decorateRequest('startedMs', 0);
   app.decorateRequest('route', 'none');
   app.decorate('pacedRequests', pacedRequests);
+  const methods = collectMethods(app, HEADER_BYTES_MAX);
+  app.decorate('answerOtherMethods', methods.addRefusals);
   app.decorate('errorAnswer', (error, request) => errorAnswer(error, request, answering));
   if (app.server instanceof TlsServer) addHandshakes(app, app.server, options);
   limitConnections(
@@ -190,7 +195,7 @@ export function createServer(options: ListenerOptions): FastifyInstance {
     if (response.socket === null) pipelining.queue(socket, response);
   };
   const tracing = createRequestTracing(app, options);
-  addHooks(app, options, { tracing, noteResponse });
+  addHooks(app, options, { tracing, noteResponse, methods });
   addDirect(app, options, {
     noteResponse,
     newRequestId,
@@ -301,9 +306,10 @@ function fastifyOptions({ name, trustedProxies, slowPeers, rewritePath = (path) 
 interface RequestHooks {
   readonly tracing: RequestTracing | null;
   readonly noteResponse: DirectListener['noteResponse'];
+  readonly methods: ServedMethods;
 }
 
-function addHooks(app: FastifyInstance, options: ListenerOptions, { tracing, noteResponse }: RequestHooks) {
+function addHooks(app: FastifyInstance, options: ListenerOptions, { tracing, noteResponse, methods }: RequestHooks) {
   const { name, load, isStopping } = options;
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -316,7 +322,7 @@ function addHooks(app: FastifyInstance, options: ListenerOptions, { tracing, not
     if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
     // A client that was not told to send its body may still send it, or not: what follows the answer would be unclear.
     if (expectsContinue(request)) reply.header('connection', 'close');
-    done(checkHead(request, name));
+    done(checkHead(request, name, methods));
   });
 
   // Fastify knows the pattern too, but assembles all that it knows about the route on each access.

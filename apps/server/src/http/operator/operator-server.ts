@@ -14,7 +14,6 @@ import type { CallbackDependencies } from '../callbacks/operation.ts';
 import { CONSOLE_FILES_PER_MINUTE, publishConsole } from '../console/console.ts';
 import type { Cursors } from '../cursors.ts';
 import { operatorErrorForm } from '../envelope.ts';
-import { collectMethods } from '../method-not-allowed.ts';
 import { type BuiltInIssuer, OPERATOR_LISTENER, tokenEndpoint } from '../oauth/authorization-server.ts';
 import { describeApi } from '../openapi/describe-api.ts';
 import { operatorApi } from '../openapi/operator-api.ts';
@@ -113,7 +112,6 @@ export async function createOperatorServer(given: OperatorServerDependencies): P
   const dependencies = { ...given, authorize };
   const fourEyes = createFourEyes({ ...people.fourEyes, database });
   const app = createServer({ errorForm: loginErrorForm(operatorErrorForm), ...listener, name: 'operator' });
-  const answerOtherMethods = collectMethods(app);
   readJsonBodies(app);
   await describeApi(app, operatorApi(dependencies.issuer !== null));
   // The same clients, secrets and throttle as on the public listener, for systems that reach only this one.
@@ -161,6 +159,6 @@ export async function createOperatorServer(given: OperatorServerDependencies): P
   dependencies.operatorRoutes?.(app, authorize);
   publishDescription(app, '/openapi-operator.json', createFileSender(createSlidingWindow(dependencies.limitClock)));
   publishConsole(app, createFileSender(createSlidingWindow(dependencies.limitClock), CONSOLE_FILES_PER_MINUTE));
-  answerOtherMethods();
+  app.answerOtherMethods();
   return app;
 }

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { collectMethods } from '../method-not-allowed.ts';
 import { createServer, type ListenerOptions } from '../server.ts';
 import { type AccessTokenDependencies, accessToken } from './access-token.ts';
 import { type AccountInquiryDependencies, accountInquiries } from './account-inquiry.ts';
@@ -22,11 +21,10 @@ export interface SnapServerDependencies
 export function createSnapServer(dependencies: SnapServerDependencies): FastifyInstance {
   const { listener } = dependencies;
   const app = createServer({ ...listener, name: 'snap', errorForm: snapErrorForm, rewritePath: snapRouteOf });
-  const answerOtherMethods = collectMethods(app);
   readRawBodies(app);
   accessToken(app, dependencies);
   accountInquiries(app, dependencies);
   transferStatus(app, dependencies);
-  answerOtherMethods();
+  app.answerOtherMethods();
   return app;
 }
