@@ -171,6 +171,12 @@ suite('the body', () => {
     ['null among the IDs', '{"ids":[null]}', /ids\[0\] must be a string/],
     ['an array among the IDs', '{"ids":[["a"]]}', /ids\[0\] must be a string/],
     ['ids twice, with different values', '{"ids":["a"],"ids":["b"]}', /names a field twice/],
+    [
+      'ids twice in a long body',
+      JSON.stringify({ ids: ['a'] }).replace('}', `,"x":"${'x'.repeat(3_000)}","ids":["a"]}`),
+      /names a field twice/,
+    ],
+    ['far more fields than it needs', `{"ids":["a"],"x":[${'{"x":1.5},'.repeat(1_000)}{}]}`, /too many fields/],
     ['an inherited name', '{"__proto__":{"ids":["a"]}}', /ids must be an array of 1 to 100/],
   ] as const) {
     test(`${name}: INVALID_FORMAT`, async () => {
@@ -181,6 +187,8 @@ suite('the body', () => {
   test('unknown fields are ignored', async () => {
     const body = { ids: ['succeeded'], reference_id: 'failed', x: [1] };
     assert.deepEqual(outcomesOf(await checkStatusBatch(service, body)), ['TB0000000002']);
+    const long = `{"ids": ["succeeded"], "amounts": [${'1.50, '.repeat(1_000)}1.50]}`;
+    assert.deepEqual(outcomesOf(await checkStatusBatch(service, long)), ['TB0000000002']);
   });
 });
 

@@ -193,6 +193,7 @@ suite('Accept-Language', () => {
       ' id ; q=0.5 , en ; q=0.4 ',
       'id,*',
       'id, en;q=nonsense',
+      `${'fr,'.repeat(31)}id`,
     ],
     en: [
       '*',
@@ -225,6 +226,8 @@ suite('Accept-Language', () => {
       '\t',
       'x'.repeat(8_000),
       ','.repeat(8_000),
+      // Regression: thousands of elements were read, in milliseconds, also for requests of strangers.
+      `${'fr,'.repeat(5_000)}id`,
     ],
   };
   for (const [language, headers] of Object.entries(CASES)) {

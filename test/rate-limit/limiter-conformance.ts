@@ -288,8 +288,7 @@ const step = (): fc.Arbitrary<Step> =>
 async function compareWithModel({ limiter, advance }: LimiterUnderTest, steps: readonly Step[]): Promise<void> {
   let nowMs = 0;
   const lists = new Map<string, number[]>();
-  for (const { advanceMs, key, limit, times, cost: takenCost, peek } of steps) {
-    const cost = peek ? 1 : takenCost;
+  for (const { advanceMs, key, limit, times, cost, peek } of steps) {
     await advance(advanceMs);
     nowMs += advanceMs;
     for (let time = 0; time < times; time += 1) {
@@ -297,7 +296,7 @@ async function compareWithModel({ limiter, advance }: LimiterUnderTest, steps: r
       const admitted = inWindow.length + cost <= limit;
       if (admitted && !peek) inWindow.push(...Array<number>(cost).fill(nowMs));
       lists.set(key, inWindow);
-      const decision = await (peek ? limiter.peek(key, limit) : limiter.take(key, limit, cost));
+      const decision = await (peek ? limiter.peek(key, limit, cost) : limiter.take(key, limit, cost));
       assert.deepEqual(decision, {
         admitted,
         remaining: Math.max(limit - inWindow.length, 0),

@@ -10,8 +10,8 @@ import { createFailureThrottle, type FailureThrottle } from '../auth/failure-thr
 import type { Scope } from '../auth/scopes.ts';
 import { createSecretUses } from '../auth/secret-uses.ts';
 import { type Authorize, createAuthorize, createReauthorize, type Reauthorize } from '../http/authorize.ts';
-import { createDeferredCount, type DeferredCount } from '../http/deferred-count.ts';
 import type { BuiltInIssuer } from '../http/oauth/authorization-server.ts';
+import { type CountCost, createCountCost } from '../http/request-cost.ts';
 import { acceptClientCertificates } from '../http/tls/client-certificates.ts';
 import type { Limiter } from '../rate-limit/limiter.ts';
 import type { AppContext } from './app-context.ts';
@@ -26,7 +26,7 @@ export interface Authentication {
   readonly authorize: Authorize;
   /** Of the operator listener, which may know its clients by their certificates. */
   readonly authorizeOperator: Authorize;
-  readonly deferredCount: DeferredCount;
+  readonly countCost: CountCost;
   readonly reauthorizeFor: (scope: Scope) => Reauthorize;
   readonly issue: IssueAccessToken;
   /** Null when an external issuer issues the access tokens. */
@@ -71,7 +71,7 @@ export function openAuthentication(
             limiter,
             metrics,
           }),
-    deferredCount: createDeferredCount(limiter),
+    countCost: createCountCost(limiter, 'check-status'),
     reauthorizeFor: (scope) => createReauthorize(authenticator, scope),
     issue,
     issuer:

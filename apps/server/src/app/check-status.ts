@@ -30,7 +30,7 @@ export function openCheckStatus(
   { lookUpDatabase, transactionChanges, now }: PostgresServices,
   { authentication, transactions, sharedLimits }: OpenCheckStatusDependencies,
 ): CheckStatusServices {
-  const { reauthorizeFor, deferredCount } = authentication;
+  const { reauthorizeFor, countCost } = authentication;
   const { refresh } = transactions.statusInquiries;
   const lookUp = createTransactionLookUp(lookUpDatabase, {
     onBatch: (size) => metrics.lookUpBatchSize.observe(size),
@@ -51,6 +51,6 @@ export function openCheckStatus(
     openWaits: createOpenWaits(sharedLimits.createConcurrencyLimiter('waits')),
     ...options.longPoll,
   });
-  const checkStatus = { deferredCount, lookUp, retryAfter, answerUnfinished: answers.answer };
+  const checkStatus = { countCost, lookUp, retryAfter, answerUnfinished: answers.answer };
   return { checkStatus, processingTimes, endLongPolls: answers.stop };
 }

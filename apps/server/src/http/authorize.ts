@@ -22,11 +22,6 @@ export interface AuthorizeOptions {
   readonly limitedOperation?: LimitedOperation;
   /** The media types other than JSON in which the operation can answer. */
   readonly alternativeTypes?: readonly string[];
-  /**
-   * For an operation whose requests may count as several: called instead of counting the request, which is admitted as
-   * long as one request is left. `createDeferredCount` counts it when its cost is known.
-   */
-  readonly deferCount?: (request: FastifyRequest, rateLimit: ClientRateLimit) => void;
 }
 
 const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
@@ -37,7 +32,7 @@ const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
  * before and the limiter is in this process.
  */
 export function createAuthorize({ authenticator, limiter, metrics }: AuthorizeDependencies) {
-  return ({ scope, limitedOperation, alternativeTypes = [], deferCount }: AuthorizeOptions): onRequestHookHandler => {
+  return ({ scope, limitedOperation, alternativeTypes = [] }: AuthorizeOptions): onRequestHookHandler => {
     const rateLimitOf = limitedOperation === undefined ? null : createClientRateLimits(limitedOperation);
 
     function checkScopeAndLimit(
@@ -58,15 +53,11 @@ export function createAuthorize({ authenticator, limiter, metrics }: AuthorizeDe
         setRateLimitHeaders(reply, rateLimit, decision);
         if (!allowed) done(forbidden(scope));
         else if (!decision.admitted) done(tooManyRequests(decision.resetMs));
-        else {
-          deferCount?.(request, rateLimit);
-          done(checkAccept(request, alternativeTypes));
-        }
+        else done(checkAccept(request, alternativeTypes));
       };
       // A request without the scope is not counted, but like every authenticated answer it has the rate limit headers.
-      const countNow = allowed && deferCount === undefined;
       const decision =
-        request.raw.begun?.counted?.decision ?? (countNow ? limiter.take(key, limit) : limiter.peek(key, limit));
+        request.raw.begun?.counted?.decision ?? (allowed ? limiter.take(key, limit) : limiter.peek(key, limit));
       if (decision instanceof Promise) decision.then(finish, done);
       else finish(decision);
     }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Language } from '../lib/bilingual-text.ts';
+import { elementsOf, partsOf } from './request-headers.ts';
 
 /** The language of the answer. Without the header, or with the `*` that fetch of Node.js sends, nothing is parsed. */
 export function languageOf({ headers }: { readonly headers: IncomingHttpHeaders }): Language {
@@ -32,8 +33,8 @@ const UNNAMED: Preference = { weight: 0, isExact: false };
 function preferredLanguage(acceptLanguage: string): Language {
   const preferences = new Map<Language, Preference>();
   let weightOfOthers = 0;
-  for (const element of acceptLanguage.toLowerCase().split(',')) {
-    const [range = '', parameter, ...more] = element.split(';').map((part) => part.trim());
+  for (const element of elementsOf(acceptLanguage.toLowerCase())) {
+    const [range = '', parameter, ...more] = partsOf(element);
     const weight = parameter === undefined ? 1 : Number(WEIGHT.exec(parameter)?.[1]);
     if (Number.isNaN(weight) || more.length > 0) continue;
     if (range === '*') weightOfOthers = weight;

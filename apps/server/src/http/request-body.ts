@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { BilingualText } from '../lib/bilingual-text.ts';
-import { isJsonObject, type JsonObject, parseExactJson } from '../lib/exact-json.ts';
+import { isJsonObject, type JsonObject, parseExactJson, parseJsonStrings } from '../lib/exact-json.ts';
 import { ApiError } from './errors.ts';
+import { partsOf } from './request-headers.ts';
 
 /**
  * Reads `application/json` bodies: strictly UTF-8, numbers kept exact, and no field twice with different values,
@@ -9,22 +10,31 @@ import { ApiError } from './errors.ts';
  */
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
-      done(null, parseJsonBody(body as Buffer));
+      const bytes = body as Buffer;
+      // Fastify assembles all that it knows about the route on each access: only bodies that may be slow are worth it.
+      const isOfStrings = bytes.length > SHORT_BYTES_MAX && request.routeOptions.config.readsStringsOnly === true;
+      done(null, parseJsonBody(bytes, isOfStrings));
     } catch (error) {
       done(error as ApiError);
     }
   });
 }
 
+/** A body of this length takes a millisecond at most, whatever it holds. */
+const SHORT_BYTES_MAX = 2_048;
+/** Of a body of which only strings count. */
+const MEMBERS_MAX = 1_000;
+
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** @throws ApiError INVALID_FORMAT */
-export function parseJsonBody(body: Buffer): unknown {
+/** `isOfStrings`: its numbers do not count. @throws ApiError INVALID_FORMAT */
+export function parseJsonBody(body: Buffer, isOfStrings = false): unknown {
   if (body.length === 0) throw new ApiError('INVALID_FORMAT', { message: NO_BODY });
   try {
-    return parseExactJson(utf8.decode(body));
+    const text = utf8.decode(body);
+    return isOfStrings ? parseJsonStrings(text, MEMBERS_MAX) : parseExactJson(text);
   } catch (cause) {
     throw new ApiError('INVALID_FORMAT', { message: NO_JSON, cause });
   }
@@ -35,8 +45,10 @@ const NO_BODY: BilingualText = {
   id: 'Format tidak valid: body kosong: kirim objek JSON',
 };
 const NO_JSON: BilingualText = {
-  en: 'Invalid format: the body is not valid JSON in UTF-8, or names a field twice',
-  id: 'Format tidak valid: body bukan JSON UTF-8 yang benar, atau ada field yang ditulis dua kali',
+  en: 'Invalid format: the body is not valid JSON in UTF-8, names a field twice, or has far too many fields or levels',
+  id:
+    'Format tidak valid: body bukan JSON UTF-8 yang benar, ada field yang ditulis dua kali, atau jumlah field atau ' +
+    'tingkatnya terlalu banyak',
 };
 
 /** An onRequest hook: the content type is checked after the caller and before the body (docs/contract.md 7.2). */
@@ -47,9 +59,9 @@ export const requireJson: onRequestHookHandler = ({ headers }, _reply, done) => 
 
 function isJson(contentType: string): boolean {
   if (contentType === 'application/json') return true;
-  const [type = '', ...parameters] = contentType.toLowerCase().split(';');
-  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
-  return type.trim() === 'application/json' && (charset === undefined || UTF_8.has(charset));
+  const [type, ...parameters] = partsOf(contentType.toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+  return type === 'application/json' && (charset === undefined || UTF_8.has(charset));
 }
 
 const UTF_8 = new Set(['charset=utf-8', 'charset="utf-8"']);

@@ -1,3 +1,17 @@
+/** More elements than any program sends, and more parameters. */
+const ELEMENTS_MAX = 32;
+const PARAMETERS_MAX = 8;
+
+/**
+ * The elements of a list (RFC 9110, section 5.6.1), of which the first 32 count: all headers together may have 16 KiB,
+ * and thousands of elements would take milliseconds, also in requests of strangers.
+ */
+export const elementsOf = (header: string): readonly string[] => header.split(',', ELEMENTS_MAX);
+
+/** What stands between the semicolons of an element: its value, then its parameters. */
+export const partsOf = (element: string): readonly string[] =>
+  element.split(';', PARAMETERS_MAX).map((part) => part.trim());
+
 const JSON_RANGES = ['application/json', 'application/*', '*/*'];
 
 /**
@@ -25,8 +39,8 @@ export function preferredType<Type extends string>(accept: string | undefined, t
 
 function weightOf(ranges: readonly string[], accept: string): number {
   const weights = new Map<string, number>();
-  for (const element of accept.split(',')) {
-    const [range = '', ...parameters] = element.split(';').map((part) => part.trim().toLowerCase());
+  for (const element of elementsOf(accept.toLowerCase())) {
+    const [range = '', ...parameters] = partsOf(element);
     const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
     weights.set(range, weight === undefined ? 1 : Number.parseFloat(weight));
   }
@@ -40,7 +54,7 @@ export const acceptsGzip = (acceptEncoding: string | undefined): boolean =>
 
 /** Whether If-None-Match names the tag (RFC 9110, section 13.1.2: compared weakly, so `W/` makes no difference). */
 export const matchesEntityTag = (ifNoneMatch: string, tag: string): boolean =>
-  ifNoneMatch.split(',').some((each) => {
+  elementsOf(ifNoneMatch).some((each) => {
     const text = each.trim();
     return text === '*' || text === tag || text === `W/${tag}`;
   });
@@ -56,7 +70,7 @@ const WAIT = /^wait\s*=\s*"?(\d{1,9})"?$/i;
  */
 export function waitSeconds(prefer: string | string[] | undefined): number | null {
   if (prefer === undefined) return null;
-  for (const preference of String(prefer).split(',')) {
+  for (const preference of elementsOf(String(prefer))) {
     const [text = ''] = preference.split(';', 1);
     const seconds = WAIT.exec(text.trim())?.[1];
     if (seconds !== undefined) return Math.min(Number(seconds), WAIT_SECONDS_MAX);
@@ -73,7 +87,7 @@ const MAX_AGE = /^max-age\s*=\s*"?(\d{1,9})"?$/i;
 export function acceptedAgeSeconds(cacheControl: string | undefined): number {
   if (cacheControl === undefined) return 0;
   let seconds = 0;
-  for (const directive of cacheControl.split(',')) {
+  for (const directive of elementsOf(cacheControl)) {
     const text = directive.trim();
     if (/^no-(?:cache|store)$/i.test(text)) return 0;
     seconds = Number(MAX_AGE.exec(text)?.[1] ?? seconds);

@@ -57,6 +57,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The media type of bodies that the operation reads as a stream. `bodyLimit` does not hold for them. */
     streamedType?: string;
+    /** The operation reads only strings from its body, which may be long: parsing it must not take long. */
+    readsStringsOnly?: true;
   }
   interface FastifyInstance {
     /** Requests whose operation bounds the time in which the body arrives. Any other must arrive within 10 s. */

@@ -1,18 +1,31 @@
 import { isLosslessNumber, parse } from 'lossless-json';
 
-/** In characters. Request bodies and bank replies are usually shorter; longer texts take the slower path at once. */
-const SHORT_LENGTH_MAX = 2_048;
-
 /**
  * Parses JSON without loss: no number is rounded, and an object with one name and two different values is an error,
  * because parsers disagree on which value counts. Numbers may be `LosslessNumber`.
  * @throws SyntaxError, or RangeError for nesting deeper than the stack
  */
 export function parseExactJson(text: string): unknown {
-  if (text.length > SHORT_LENGTH_MAX) return parse(text);
-  // The native parser is several times as fast as `parse`. Text that serializes back unchanged has lost nothing.
+  // The native parser is ten times as fast as `parse`, and nearly every text loses nothing in it.
   const value: unknown = JSON.parse(text);
-  return hasAllOf(text, value) || JSON.stringify(value) === text ? value : parse(text);
+  if (hasAllOf(text, value) || JSON.stringify(value) === text) return value;
+  // White space between the values, or characters that were escaped without need.
+  const { members, hasNumbers } = scan(text);
+  return !hasNumbers && members === countMembers(value) ? value : parse(text);
+}
+
+/**
+ * Parses JSON of which only strings count: its numbers may be rounded. An object with one name twice is an error. For
+ * texts that may be long: it never takes the slow way, and the members of all objects have a bound, because an object
+ * with thousands of names takes V8 as long as that.
+ * @throws SyntaxError, or RangeError for nesting deeper than the stack, or more members
+ */
+export function parseJsonStrings(text: string, membersMax: number): unknown {
+  const { members } = scan(text);
+  if (members > membersMax) throw new RangeError(`more than ${membersMax} members`);
+  const value: unknown = JSON.parse(text);
+  if (countMembers(value) !== members) throw new SyntaxError('an object has one name twice');
+  return value;
 }
 
 /**
@@ -32,7 +45,38 @@ function hasAllOf(text: string, value: unknown): boolean {
   return length === text.length;
 }
 
-/** The same, but returns null if the text is not JSON. */
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const ZERO = 0x30;
+const NINE = 0x39;
+
+/** What a JSON text has outside its strings: the members of all objects, each with a colon, and whether any number. */
+function scan(text: string): { readonly members: number; readonly hasNumbers: boolean } {
+  let members = 0;
+  let hasNumbers = false;
+  let isInString = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) isInString = !isInString;
+    else if (isInString) {
+      if (code === BACKSLASH) index += 1;
+    } else if (code === COLON) members += 1;
+    else if (code >= ZERO && code <= NINE) hasNumbers = true;
+  }
+  return { members, hasNumbers };
+}
+
+/** The number of members of all objects in a parsed value. Of two members with one name, parsing keeps one. */
+export function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const values: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  let members = Array.isArray(value) ? 0 : values.length;
+  for (const each of values) members += countMembers(each);
+  return members;
+}
+
+/** `parseExactJson`, but returns null if the text is not JSON. */
 export function readExactJson(text: string): unknown {
   try {
     return parseExactJson(text);

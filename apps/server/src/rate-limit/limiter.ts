@@ -37,6 +37,6 @@ export interface Decision {
 export interface Limiter {
   /** Counts the request if it is admitted: as `cost` requests (by default 1), and all of them or none. */
   take(key: string, limit: number, cost?: number): Decision | Promise<Decision>;
-  /** The same decision for a request that costs 1, without counting. */
-  peek(key: string, limit: number): Decision | Promise<Decision>;
+  /** The same decision without counting. */
+  peek(key: string, limit: number, cost?: number): Decision | Promise<Decision>;
 }

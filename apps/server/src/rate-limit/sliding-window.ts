@@ -10,7 +10,7 @@ export type MonotonicClock = () => number;
  */
 export interface SlidingWindow extends Limiter {
   take(key: string, limit: number, cost?: number): Decision;
-  peek(key: string, limit: number): Decision;
+  peek(key: string, limit: number, cost?: number): Decision;
   /** Takes several requests of the same cost at once: the first ones are admitted. */
   takeSeveral(key: string, requests: SeveralRequests): SeveralDecision;
   /** Counts requests that were admitted elsewhere, whatever the limit. */
@@ -70,13 +70,16 @@ export function createSlidingWindow(clock: MonotonicClock, windowMs = WINDOW_MS)
       if (admitted) for (let unit = 0; unit < cost; unit += 1) append(ring, now);
       return decision(ring, limit, now, admitted, cost, windowMs);
     },
-    peek(key, limit) {
+    peek(key, limit, cost = 1) {
       const now = clock();
       const ring = rings.get(key);
-      if (ring === undefined)
-        return limit === 0 ? noneAdmitted(windowMs) : { admitted: true, remaining: limit, resetMs: 0 };
+      if (ring === undefined) {
+        return cost > limit
+          ? { admitted: false, remaining: limit, resetMs: windowMs }
+          : { admitted: true, remaining: limit, resetMs: 0 };
+      }
       dropExpired(ring, now, windowMs);
-      return decision(ring, limit, now, ring.count < limit, 1, windowMs);
+      return decision(ring, limit, now, ring.count + cost <= limit, cost, windowMs);
     },
     takeSeveral(key, { limit, cost, times }) {
       const now = clock();

@@ -37,9 +37,9 @@ export function createSharedLimiter(dependencies: SharedLimiterDependencies): Li
     return decision;
   }
 
-  function peekAlone(key: string, limit: number): Decision {
+  function peekAlone(key: string, limit: number, cost: number): Decision {
     onDecidedAlone();
-    return own.peek(key, shareOf(limit));
+    return own.peek(key, shareOf(limit), cost);
   }
 
   const shareOf = (limit: number): number => Math.ceil(limit / liveProcesses());
@@ -57,7 +57,7 @@ export function createSharedLimiter(dependencies: SharedLimiterDependencies): Li
           leased?.observe(key, limit, total);
         },
         takeAlone: (mayBeCounted) => takeAlone(key, limit, cost, mayBeCounted),
-        peekAlone: () => peekAlone(key, limit),
+        peekAlone: () => peekAlone(key, limit, cost),
       },
     );
     open.set(key, request);
@@ -84,9 +84,9 @@ export function createSharedLimiter(dependencies: SharedLimiterDependencies): Li
       own.record(key, cost);
       return decision;
     },
-    peek(key, limit) {
+    peek(key, limit, cost = 1) {
       if (limit === 0) return own.peek(key, 0);
-      return windows.isPresent() ? requestFor(key, limit, 1).peek() : peekAlone(key, limit);
+      return windows.isPresent() ? requestFor(key, limit, cost).peek() : peekAlone(key, limit, cost);
     },
   };
 }
@@ -129,7 +129,7 @@ function openRequest(
     onDecided(reply) {
       own.decided(reply.admitted * cost, reply.total);
       for (const [index, resolve] of takes.entries()) resolve(takeDecision(reply, request, index, windowMs));
-      for (const resolve of peeks) resolve(peekDecision(reply, limit));
+      for (const resolve of peeks) resolve(peekDecision(reply, request));
     },
     onAway(mayBeCounted) {
       for (const resolve of takes) resolve(own.takeAlone(mayBeCounted));
@@ -157,8 +157,13 @@ function takeDecision(
   return { admitted: true, remaining: Math.max(limit - afterThis, 0), resetMs };
 }
 
-const peekDecision = ({ total, resetMs, refusedResetMs }: WindowReply, limit: number): Decision => ({
-  admitted: total < limit,
-  remaining: Math.max(limit - total, 0),
-  resetMs: total < limit ? resetMs : refusedResetMs,
-});
+function peekDecision(
+  { total, resetMs, refusedResetMs }: WindowReply,
+  { windowMs, limit, cost }: WindowRequest,
+): Decision {
+  const remaining = Math.max(limit - total, 0);
+  if (cost > limit) return { admitted: false, remaining, resetMs: windowMs };
+  return total + cost <= limit
+    ? { admitted: true, remaining, resetMs }
+    : { admitted: false, remaining, resetMs: refusedResetMs };
+}

@@ -4,17 +4,17 @@ import type { BilingualText, Language } from '../../lib/bilingual-text.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import type { FoundTransaction, TransactionLookUp } from '../../postgres/transaction-look-up.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
-import type { DeferredCount } from '../deferred-count.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
 import { languageOf } from '../language.ts';
 import { jsonObject, requireJson } from '../request-body.ts';
+import type { CountCost } from '../request-cost.ts';
 import { checkStatusBatchSchema, IDS_MAX, IDS_PER_COUNTED_REQUEST, TRANSACTIONS_CHECKED } from './schema.ts';
 import { type RetryAfter, renderedIn } from './transaction-answer.ts';
 
 export interface CheckStatusBatchDependencies {
   readonly authorize: Authorize;
-  readonly deferredCount: DeferredCount;
+  readonly countCost: CountCost;
   readonly lookUp: Pick<TransactionLookUp, 'findAll'>;
   readonly retryAfter: RetryAfter;
 }
@@ -25,19 +25,18 @@ const BODY_BYTES_MAX = 160 * 1024;
 /** docs/contract.md 4.4. */
 export function checkStatusBatch(
   app: FastifyInstance,
-  { authorize, deferredCount, lookUp, retryAfter }: CheckStatusBatchDependencies,
+  { authorize, countCost, lookUp, retryAfter }: CheckStatusBatchDependencies,
 ): void {
-  const { defer: deferCount, onError } = deferredCount;
   const options = {
-    onRequest: [authorize({ scope: 'status:read', limitedOperation: 'check-status', deferCount }), requireJson],
-    onError,
+    onRequest: [authorize({ scope: 'status:read', limitedOperation: 'check-status' }), requireJson],
     bodyLimit: BODY_BYTES_MAX,
+    config: { readsStringsOnly: true } as const,
     schema: checkStatusBatchSchema,
   };
 
   app.post('/api/v1/check-status/batch', options, async (request, reply) => {
     const ids = idsOf(request.body);
-    await deferredCount.count(request, reply, Math.ceil(ids.length / IDS_PER_COUNTED_REQUEST));
+    await countCost(request, reply, Math.ceil(ids.length / IDS_PER_COUNTED_REQUEST));
     const found = await findAll(lookUp, callerOf(request).client.clientId, ids);
     request.logFields = { ids: ids.length, found: ids.filter((id) => Boolean(found.get(id))).length };
     const soonest = soonestRetry(found, retryAfter);

@@ -3,8 +3,8 @@ import { isTransactionId } from '../../domain/identifiers.ts';
 import type { BilingualText } from '../../lib/bilingual-text.ts';
 import type { LookUpCallback, TransactionLookUp } from '../../postgres/transaction-look-up.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
-import type { DeferredCount } from '../deferred-count.ts';
 import { ApiError } from '../errors.ts';
+import type { CountCost } from '../request-cost.ts';
 import type { UnfinishedRequest } from './answer-unfinished.ts';
 import { checkStatusBatch } from './batch.ts';
 import { decode, readIdentifier } from './read-identifier.ts';
@@ -14,7 +14,7 @@ import { type RetryAfter, sendTransaction } from './transaction-answer.ts';
 
 export interface CheckStatusDependencies {
   readonly authorize: Authorize;
-  readonly deferredCount: DeferredCount;
+  readonly countCost: CountCost;
   readonly lookUp: TransactionLookUp;
   readonly retryAfter: RetryAfter;
   /** Answers where one look-up is not enough: the client waits or streams, or the bank can be asked. */
