@@ -4,7 +4,7 @@
 export const TEST_SERVER_VARIABLE = 'TIBA_TEST_POSTGRES';
 /** RSA keys, a JSON array of PEMs: making one takes longer than most tests. */
 export const RSA_KEYS_VARIABLE = 'TIBA_TEST_RSA_KEYS';
-/** The directory where each test file notes what it cost (file-costs.ts). */
+/** The directory where each test file notes what it cost (run-files.ts). */
 export const COSTS_VARIABLE = 'TIBA_TEST_COSTS';
 
 /** The part of this process's environment that a child process of a test gets: none of Tiba's settings. */

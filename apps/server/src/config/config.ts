@@ -224,7 +224,8 @@ export const SETTINGS = {
     'TIBA_PAUSED',
     'no',
     yesOrNo,
-    'Whether the process calls no receiver and asks no bank: for [a paused copy](backup.md#a-paused-copy).',
+    'Whether the process calls no receiver, asks no bank, and deletes and archives nothing: for ' +
+      '[a paused copy](backup.md#a-paused-copy).',
   ),
   demoTransactions: withDefault(
     'TIBA_DEMO_TRANSACTIONS',

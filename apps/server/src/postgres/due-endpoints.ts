@@ -39,7 +39,7 @@ export function createDueNotices(thisProcess = THIS_PROCESS): DueNotices {
       wake = onDue;
     },
     onNotification(payload) {
-      // The release before this one names no sender: all claim then.
+      // All claim where no sender is named.
       for (const [clientId = '', endpointId = '', sender = thisProcess] of recordsOf(payload)) {
         if (sender === thisProcess) wake({ clientId, endpointId });
       }
