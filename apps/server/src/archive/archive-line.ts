@@ -1,12 +1,8 @@
 import { FEED_FIELD_NAMES, type Transaction } from '../domain/transaction.ts';
 import { isJsonObject, type JsonObject } from '../lib/exact-json.ts';
+import type { Attempt } from '../postgres/callback-history.ts';
 import type { StatusUpdate } from '../postgres/status-updates.ts';
-import type {
-  HistoryAttempt,
-  HistoryDelivery,
-  HistoryEvent,
-  TransactionHistory,
-} from '../postgres/transaction-histories.ts';
+import type { HistoryDelivery, HistoryEvent, TransactionHistory } from '../postgres/transaction-histories.ts';
 
 /**
  * A line of an archive file: one transaction with its history, as JSON (docs/operating.md, "The archive"). Lines are
@@ -96,7 +92,7 @@ const toDelivery = (fields: JsonObject): HistoryDelivery => ({
   attempts: listOf(fields, 'attempts').map(toAttempt),
 });
 
-const toAttempt = (fields: JsonObject): HistoryAttempt => ({
+const toAttempt = (fields: JsonObject): Attempt => ({
   attempt: fields['attempt'] as number,
   startedAt: fields['started_at'] as string,
   durationMs: fields['duration_ms'] as number,

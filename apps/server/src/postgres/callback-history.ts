@@ -159,17 +159,10 @@ export async function listAttempts(
       where client_id = $1 and endpoint_id = $2 and sequence = $3 order by attempt desc limit $4`,
     [clientId, endpointId, sequence, limit],
   );
-  return rows.toReversed().map((row) => ({
-    attempt: row.attempt,
-    startedAt: row.started_at.toISOString(),
-    durationMs: row.duration_ms,
-    httpStatus: row.http_status,
-    answer: row.answer,
-    error: row.error,
-  }));
+  return rows.toReversed().map(toAttempt);
 }
 
-interface AttemptRow extends Record<string, unknown> {
+export interface AttemptRow extends Record<string, unknown> {
   attempt: number;
   started_at: Date;
   duration_ms: number;
@@ -177,6 +170,15 @@ interface AttemptRow extends Record<string, unknown> {
   answer: string | null;
   error: string | null;
 }
+
+export const toAttempt = (row: AttemptRow): Attempt => ({
+  attempt: row.attempt,
+  startedAt: row.started_at.toISOString(),
+  durationMs: row.duration_ms,
+  httpStatus: row.http_status,
+  answer: row.answer,
+  error: row.error,
+});
 
 export const toDelivery = (row: DeliveryRow): Delivery => ({
   clientId: row.client_id,

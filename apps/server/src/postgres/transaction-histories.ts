@@ -1,6 +1,6 @@
 import type { EventKind } from '../domain/event.ts';
 import { type Transaction, transactionJson } from '../domain/transaction.ts';
-import type { DeliveryState } from './callback-history.ts';
+import { type Attempt, type AttemptRow, type DeliveryState, toAttempt } from './callback-history.ts';
 import type { Database } from './database.ts';
 import { databaseOfClient } from './distributed/one-client.ts';
 import { EVENT_DATA } from './events.ts';
@@ -33,16 +33,7 @@ export interface HistoryDelivery {
   readonly state: DeliveryState;
   /** When it was given up; null otherwise. */
   readonly endedAt: string | null;
-  readonly attempts: readonly HistoryAttempt[];
-}
-
-export interface HistoryAttempt {
-  readonly attempt: number;
-  readonly startedAt: string;
-  readonly durationMs: number;
-  readonly httpStatus: number | null;
-  readonly answer: string | null;
-  readonly error: string | null;
+  readonly attempts: readonly Attempt[];
 }
 
 /** The histories of the client's transactions with these IDs that exist. A few hundred at a time. */
@@ -107,15 +98,9 @@ async function readEvents(
   );
 }
 
-interface AttemptRow extends Record<string, unknown> {
+interface DeliveryAttemptRow extends AttemptRow {
   endpoint_id: string;
   sequence: string;
-  attempt: number;
-  started_at: Date;
-  duration_ms: number;
-  http_status: number | null;
-  answer: string | null;
-  error: string | null;
 }
 
 interface OutboxRow extends Record<string, unknown> {
@@ -135,7 +120,7 @@ async function readDeliveries(
   sequences: readonly number[],
 ): Promise<Map<number, HistoryDelivery[]>> {
   if (sequences.length === 0) return new Map();
-  const attempts = await database.query<AttemptRow>(
+  const attempts = await database.query<DeliveryAttemptRow>(
     `select a.endpoint_id, a.sequence, a.attempt, a.started_at, a.duration_ms, a.http_status, a.answer, a.error
        from ${KEYS}
        join tiba.callback_attempts a
@@ -151,7 +136,7 @@ async function readDeliveries(
       where e.client_id = $1 order by o.sequence, o.endpoint_id`,
     [clientId, sequences],
   );
-  const keyOfRow = (row: AttemptRow | OutboxRow): string => `${row.sequence} ${row.endpoint_id}`;
+  const keyOfRow = (row: DeliveryAttemptRow | OutboxRow): string => `${row.sequence} ${row.endpoint_id}`;
   const attemptsByKey = groupBy(attempts, keyOfRow, toAttempt);
   const openByKey = new Map(open.map((row) => [keyOfRow(row), row]));
   const keys = new Map([...attempts, ...open].map((row) => [keyOfRow(row), row]));
@@ -168,15 +153,6 @@ async function readDeliveries(
     (delivery) => delivery,
   );
 }
-
-const toAttempt = (row: AttemptRow): HistoryAttempt => ({
-  attempt: row.attempt,
-  startedAt: row.started_at.toISOString(),
-  durationMs: row.duration_ms,
-  httpStatus: row.http_status,
-  answer: row.answer,
-  error: row.error,
-});
 
 function groupBy<T, K, V>(items: readonly T[], keyOf: (item: T) => K, valueOf: (item: T) => V): Map<K, V[]> {
   const groups = new Map<K, V[]>();
