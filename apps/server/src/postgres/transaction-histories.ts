@@ -85,18 +85,17 @@ async function readEvents(
       where v.client_id = $1 collate "POSIX" and v.subject_id = any ($2::text[]) order by v.sequence`,
     [clientId, transactionIds],
   );
-  return groupBy(
-    rows,
-    (row) => row.subject_id,
-    (row) => ({
-      sequence: Number(row.sequence),
-      version: row.version,
-      kind: row.kind,
-      occurredAt: row.occurred_at.toISOString(),
-      data: row.data === null ? null : eventDataJson(row.data, row.subject_id),
-    }),
-  );
+  const byTransaction = Map.groupBy(rows, (row) => row.subject_id);
+  return new Map(byTransaction.entries().map(([transactionId, own]) => [transactionId, own.map(toEvent)]));
 }
+
+const toEvent = (row: EventRow): HistoryEvent => ({
+  sequence: Number(row.sequence),
+  version: row.version,
+  kind: row.kind,
+  occurredAt: row.occurred_at.toISOString(),
+  data: row.data === null ? null : eventDataJson(row.data, row.subject_id),
+});
 
 interface DeliveryAttemptRow extends AttemptRow {
   endpoint_id: string;
@@ -137,7 +136,7 @@ async function readDeliveries(
     [clientId, sequences],
   );
   const keyOfRow = (row: DeliveryAttemptRow | OutboxRow): string => `${row.sequence} ${row.endpoint_id}`;
-  const attemptsByKey = groupBy(attempts, keyOfRow, toAttempt);
+  const attemptsByKey = Map.groupBy(attempts, keyOfRow);
   const openByKey = new Map(open.map((row) => [keyOfRow(row), row]));
   const keys = new Map([...attempts, ...open].map((row) => [keyOfRow(row), row]));
   const found = [...keys].map(([key, { endpoint_id: endpointId, sequence }]) => ({
@@ -145,22 +144,7 @@ async function readDeliveries(
     sequence: Number(sequence),
     state: openByKey.get(key)?.state ?? ('delivered' as const),
     endedAt: openByKey.get(key)?.ended_at?.toISOString() ?? null,
-    attempts: attemptsByKey.get(key) ?? [],
+    attempts: (attemptsByKey.get(key) ?? []).map(toAttempt),
   }));
-  return groupBy(
-    found,
-    ({ sequence }) => sequence,
-    (delivery) => delivery,
-  );
-}
-
-function groupBy<T, K, V>(items: readonly T[], keyOf: (item: T) => K, valueOf: (item: T) => V): Map<K, V[]> {
-  const groups = new Map<K, V[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [valueOf(item)]);
-    else group.push(valueOf(item));
-  }
-  return groups;
+  return Map.groupBy(found, ({ sequence }) => sequence);
 }
