@@ -4,7 +4,6 @@ import type { RunReport } from '../lib/repeat.ts';
 import { UnavailableError } from '../lib/unavailable-error.ts';
 import type { Log } from '../observability/log.ts';
 import { copyRows } from './copy.ts';
-import { surviveLostConnections } from './lost-connections.ts';
 import type { PostgresConnection } from './primary-client.ts';
 import { createSocketTracker } from './socket-tracker.ts';
 
@@ -172,6 +171,15 @@ export function openDatabase({ connection, connectionsMax, log, distributed = fa
     close: () => sockets.close(() => pool.end()),
     distributed,
   };
+}
+
+/**
+ * Keeps a lost connection of a pool from ending the process: one that is idle, one that is being handed out, or one
+ * between two statements. Without a listener, the event would be an uncaught exception. The next statement reports it.
+ */
+function surviveLostConnections(pool: pg.Pool, onIdleLost: (error: Error) => void): void {
+  pool.on('error', onIdleLost);
+  pool.on('connect', (client) => client.on('error', () => {}));
 }
 
 const asDistributed = (query: Query): Query => Object.assign(query, { distributed: true });
