@@ -13,9 +13,8 @@ import { createNotificationProof, keepProving, requireNotifications } from '../p
 import { listen, type Notifications } from '../postgres/notifications.ts';
 import { prepareDatabase } from '../postgres/prepare-database.ts';
 import { type ProcessRegistry, startProcessRegistry } from '../postgres/process-registry.ts';
-import { CHANGES_CHANNEL } from '../postgres/transaction-changes.ts';
+import { CHANGES_CHANNEL, createTransactionChanges, type TransactionChanges } from '../postgres/transaction-changes.ts';
 import { createLatestRestore, type LatestRestore } from '../transactions/latest-restore.ts';
-import { createTransactionChanges, type TransactionChanges } from '../transactions/transaction-changes.ts';
 import type { AppContext } from './app-context.ts';
 
 /** PostgreSQL, and the data that is cached from it in memory. */

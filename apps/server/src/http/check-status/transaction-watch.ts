@@ -1,5 +1,5 @@
+import type { TransactionChanges } from '../../postgres/transaction-changes.ts';
 import type { FoundTransaction, TransactionLookUp } from '../../postgres/transaction-look-up.ts';
-import type { TransactionChanges } from '../../transactions/transaction-changes.ts';
 
 export interface TransactionWatchDependencies {
   readonly lookUp: TransactionLookUp;
