@@ -13,6 +13,7 @@ import { createNotificationProof, keepProving, requireNotifications } from '../p
 import { listen, type Notifications } from '../postgres/notifications.ts';
 import { prepareDatabase } from '../postgres/prepare-database.ts';
 import { type ProcessRegistry, startProcessRegistry } from '../postgres/process-registry.ts';
+import { CLIENTS_CHANNEL, RESTORES_CHANNEL, SIGNING_KEYS_CHANNEL } from '../postgres/reload-channels.ts';
 import { CHANGES_CHANNEL, createTransactionChanges, type TransactionChanges } from '../postgres/transaction-changes.ts';
 import { createLatestRestore, type LatestRestore } from '../transactions/latest-restore.ts';
 import type { AppContext } from './app-context.ts';
@@ -80,7 +81,11 @@ export async function openPostgresServices(context: AppContext): Promise<Postgre
   const proof = createNotificationProof(database);
   const notifications = await listen({
     connection,
-    channels: { tiba_clients: clients.reload, tiba_signing_keys: keys.reload, tiba_restores: latestRestore.reload },
+    channels: {
+      [CLIENTS_CHANNEL]: clients.reload,
+      [SIGNING_KEYS_CHANNEL]: keys.reload,
+      [RESTORES_CHANNEL]: latestRestore.reload,
+    },
     handlers: {
       [CHANGES_CHANNEL]: transactionChanges,
       [FINDINGS_CHANNEL]: bankFindingNotices,

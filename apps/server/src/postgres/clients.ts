@@ -1,6 +1,7 @@
 import type { LimitedOperation } from '../rate-limit/limiter.ts';
 
 import type { Database, Query, Row } from './database.ts';
+import { CLIENTS_CHANNEL } from './reload-channels.ts';
 import { SEQUENCE_FLOOR } from './restores.ts';
 
 /**
@@ -116,9 +117,6 @@ export interface NewClient {
   readonly scopes: readonly string[];
   readonly limits?: Partial<Record<ClientLimit, number>>;
 }
-
-/** The notification that clients have changed: every process has them in memory. */
-const CLIENTS_CHANNEL = 'tiba_clients';
 
 /**
  * Runs a statement that changes clients, and notifies all processes. A trigger notifies them too, of changes by hand; a

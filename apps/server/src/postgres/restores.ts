@@ -1,4 +1,5 @@
 import type { Database, Query } from './database.ts';
+import { CLIENTS_CHANNEL, RESTORES_CHANNEL } from './reload-channels.ts';
 
 /** A restore of a backup (docs/decisions/0039-epochs.md). */
 export interface Restore {
@@ -119,7 +120,7 @@ async function record(query: Query): Promise<Restore & { readonly clients: numbe
   await query('update tiba.bank_availability set version = greatest(version, $1::integer)', [versionFloor]);
   await query('update tiba.clients set tokens_valid_from = now()');
   // Triggers notify as well, except on a distributed PostgreSQL.
-  await query("select pg_notify('tiba_clients', ''), pg_notify('tiba_restores', '')");
+  await query("select pg_notify($1, ''), pg_notify($2, '')", [CLIENTS_CHANNEL, RESTORES_CHANNEL]);
   await endWhatPeopleDid(query);
   const { epoch, restored_at: restoredAt, restored_to: restoredTo } = restore;
   return { epoch: Number(epoch), restoredAt, restoredTo, clients: rowCount ?? 0 };
