@@ -4,7 +4,6 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { createAddressGuard, isLoopback, parseNetwork } from '../../apps/server/src/outbound/address-guard.ts';
 import { validateDestination } from '../../apps/server/src/outbound/destination.ts';
-import { PUBLIC_ONLY } from '../../apps/server/src/outbound/policy.ts';
 import {
   addressesV4,
   addressesV6,
@@ -17,6 +16,7 @@ import {
   writeV4,
   writeV6,
 } from './addresses.ts';
+import { PUBLIC_ONLY } from './policies.ts';
 
 const permits = createAddressGuard();
 const seed = Number(process.env['FC_SEED'] ?? randomInt(2 ** 31));

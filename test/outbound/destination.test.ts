@@ -6,10 +6,10 @@ import {
   validateDestination,
 } from '../../apps/server/src/outbound/destination.ts';
 import type { ResolveName } from '../../apps/server/src/outbound/name-resolution.ts';
-import { type OutboundPolicy, PUBLIC_ONLY } from '../../apps/server/src/outbound/policy.ts';
+import type { OutboundPolicy } from '../../apps/server/src/outbound/policy.ts';
+import { PUBLIC_ONLY, SANDBOX } from './policies.ts';
 import { MORE_SPELLINGS, USUAL_SPELLINGS } from './spellings.ts';
 
-const SANDBOX: OutboundPolicy = { ...PUBLIC_ONLY, loopbackHttp: true };
 const INTERNAL: OutboundPolicy = { ...PUBLIC_ONLY, allowed: ['10.0.0.0/8', '::1'] };
 const PUBLIC_ADDRESS = { address: '93.184.215.14', family: 4 };
 

@@ -1,23 +1,18 @@
 import assert from 'node:assert/strict';
-import { suite, type TestContext, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { createAddressGuard } from '../../apps/server/src/outbound/address-guard.ts';
 import { resolveDestination } from '../../apps/server/src/outbound/destination.ts';
 import { openSocket } from '../../apps/server/src/outbound/guarded-connect.ts';
-import {
-  createGuardedHttp,
-  type GuardedHttp,
-  type GuardedHttpOptions,
-} from '../../apps/server/src/outbound/guarded-http.ts';
 import type { ResolveName } from '../../apps/server/src/outbound/name-resolution.ts';
-import { OutboundFailure, type OutboundFailureReason } from '../../apps/server/src/outbound/outbound-failure.ts';
-import { type OutboundPolicy, PUBLIC_ONLY } from '../../apps/server/src/outbound/policy.ts';
+import type { OutboundPolicy } from '../../apps/server/src/outbound/policy.ts';
 import { startHttpReceiver } from '../support/http-receiver.ts';
+import { fails, OWNER, open } from './guarded-posts.ts';
+import { PUBLIC_ONLY, SANDBOX } from './policies.ts';
 import { MORE_SPELLINGS, USUAL_SPELLINGS } from './spellings.ts';
 import { startForbiddenReceiver, startTcpReceiver } from './tcp-receiver.ts';
 
 const PUBLIC_ADDRESS = '93.184.215.14';
 /** Long enough for every post that is not blocked at once. */
-const OWNER = { clientId: 'alpha', endpointId: 'ep_1' };
 const LIMIT = { timeoutMs: 10_000, owner: OWNER };
 
 const strict = (port: number): OutboundPolicy => ({ ...PUBLIC_ONLY, ports: [port] });
@@ -25,20 +20,6 @@ const resolvingTo =
   (...addresses: string[]): ResolveName =>
   async () =>
     addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-
-function open(context: TestContext, options: GuardedHttpOptions): GuardedHttp {
-  const http = createGuardedHttp(options);
-  context.after(() => http.close());
-  return http;
-}
-
-const fails = (post: Promise<unknown>, reason: OutboundFailureReason, message?: RegExp): Promise<void> =>
-  assert.rejects(post, (error) => {
-    assert.ok(error instanceof OutboundFailure, String(error));
-    assert.equal(error.reason, reason, error.message);
-    if (message !== undefined) assert.match(error.message, message);
-    return true;
-  });
 
 suite('a post never reaches this machine or its network', () => {
   for (const [kind, spellings] of Object.entries({ usual: USUAL_SPELLINGS, more: MORE_SPELLINGS })) {
@@ -121,12 +102,11 @@ suite('a post never reaches this machine or its network', () => {
 
   test('by the name localhost in the sandbox, when it resolves to another address', async (context) => {
     const forbidden = await startForbiddenReceiver(context);
-    const policy = { ...PUBLIC_ONLY, loopbackHttp: true };
     for (const address of ['10.0.0.1', '169.254.169.254', '::ffff:127.0.0.1', PUBLIC_ADDRESS]) {
-      const http = open(context, { policy, resolveName: resolvingTo(address) });
+      const http = open(context, { policy: SANDBOX, resolveName: resolvingTo(address) });
       await fails(http.post(`http://localhost:${forbidden.port}/`, {}, '{}', LIMIT), 'blocked_address');
     }
-    const http = open(context, { policy, resolveName: resolvingTo('127.0.0.1') });
+    const http = open(context, { policy: SANDBOX, resolveName: resolvingTo('127.0.0.1') });
     await fails(http.post('http://callbacks.example.com/', {}, '{}', LIMIT), 'blocked_address', /^Use https/);
     await fails(http.post('https://callbacks.example.com/', {}, '{}', LIMIT), 'blocked_address');
     assert.equal(await forbidden.countConnections(), 0);
@@ -144,7 +124,7 @@ test('every new connection resolves the name and checks its addresses again', as
   const answers = ['127.0.0.1', '127.0.0.1', '10.0.0.1'];
   const queried: string[] = [];
   const http = open(context, {
-    policy: { ...PUBLIC_ONLY, loopbackHttp: true },
+    policy: SANDBOX,
     resolveName: async (hostname) => {
       queried.push(hostname);
       return [{ address: answers.shift() ?? '10.0.0.1', family: 4 }];
@@ -160,7 +140,7 @@ test('every new connection resolves the name and checks its addresses again', as
 
 test('a redirect is a reply, and is not followed', async (context) => {
   const forbidden = await startForbiddenReceiver(context);
-  const http = open(context, { policy: { ...PUBLIC_ONLY, loopbackHttp: true } });
+  const http = open(context, { policy: SANDBOX });
   for (const status of [301, 302, 303, 307, 308]) {
     const receiver = await startHttpReceiver({
       context,

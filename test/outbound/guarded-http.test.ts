@@ -1,32 +1,20 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { suite, type TestContext, test } from 'node:test';
-import {
-  createGuardedHttp,
-  type GuardedHttp,
-  type GuardedHttpOptions,
-} from '../../apps/server/src/outbound/guarded-http.ts';
+import type { GuardedHttp, GuardedHttpOptions } from '../../apps/server/src/outbound/guarded-http.ts';
 import type { ResolveName } from '../../apps/server/src/outbound/name-resolution.ts';
-import { OutboundFailure, type OutboundFailureReason } from '../../apps/server/src/outbound/outbound-failure.ts';
-import { PUBLIC_ONLY } from '../../apps/server/src/outbound/policy.ts';
+import { OutboundFailure } from '../../apps/server/src/outbound/outbound-failure.ts';
 import { neverRespond, startHttpReceiver } from '../support/http-receiver.ts';
 import { createCertificate } from './certificates.ts';
+import { fails, OWNER, open } from './guarded-posts.ts';
 import { startTcpReceiver } from './tcp-receiver.ts';
 
-const OWNER = { clientId: 'alpha', endpointId: 'ep_1' };
 /** One client gets only a part of an origin's connections. */
 const ownerOf = (client: number) => ({ ...OWNER, clientId: `client-${client}` });
 const LIMIT = { timeoutMs: 20_000, owner: OWNER };
-const SANDBOX = { ...PUBLIC_ONLY, loopbackHttp: true };
 const toLoopback: ResolveName = async () => [{ address: '127.0.0.1', family: 4 }];
 
 const certificate = createCertificate('DNS:callbacks.example.com', 'IP:127.0.0.1');
-
-function open(context: TestContext, options: Partial<GuardedHttpOptions> = {}): GuardedHttp {
-  const http = createGuardedHttp({ policy: SANDBOX, ...options });
-  context.after(() => http.close());
-  return http;
-}
 
 /** The policy of an operator whose receivers are on this machine, over TLS. */
 const openInternal = (context: TestContext, port: number, options: Partial<GuardedHttpOptions> = {}): GuardedHttp =>
@@ -35,14 +23,6 @@ const openInternal = (context: TestContext, port: number, options: Partial<Guard
     resolveName: toLoopback,
     certificateAuthorities: [certificate.cert],
     ...options,
-  });
-
-const fails = (post: Promise<unknown>, reason: OutboundFailureReason, message?: RegExp): Promise<void> =>
-  assert.rejects(post, (error) => {
-    assert.ok(error instanceof OutboundFailure, String(error));
-    assert.equal(error.reason, reason, error.message);
-    if (message !== undefined) assert.match(error.message, message);
-    return true;
   });
 
 suite('over TLS', () => {

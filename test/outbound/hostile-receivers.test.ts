@@ -3,28 +3,13 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { createGuardedHttp, type GuardedHttp } from '../../apps/server/src/outbound/guarded-http.ts';
 import { OutboundFailure, type OutboundFailureReason } from '../../apps/server/src/outbound/outbound-failure.ts';
-import { PUBLIC_ONLY } from '../../apps/server/src/outbound/policy.ts';
 import type { OutboundReply } from '../../apps/server/src/outbound/reply.ts';
 import { type Respond, startHttpReceiver } from '../support/http-receiver.ts';
+import { fails, OWNER, open } from './guarded-posts.ts';
 import { startTcpReceiver } from './tcp-receiver.ts';
 
-const OWNER = { clientId: 'alpha', endpointId: 'ep_1' };
 const LIMIT = { timeoutMs: 20_000, owner: OWNER };
-
-function open(context: TestContext): GuardedHttp {
-  const http = createGuardedHttp({ policy: { ...PUBLIC_ONLY, loopbackHttp: true } });
-  context.after(() => http.close());
-  return http;
-}
-
-const fails = (post: Promise<unknown>, reason: OutboundFailureReason): Promise<void> =>
-  assert.rejects(post, (error) => {
-    assert.ok(error instanceof OutboundFailure, String(error));
-    assert.equal(error.reason, reason, error.message);
-    return true;
-  });
 
 /** Posts to a receiver with this response. */
 async function postTo(context: TestContext, respond: Respond): Promise<OutboundReply> {

@@ -14,9 +14,6 @@ export interface OutboundPolicy {
   readonly loopbackHttp: boolean;
 }
 
-/** The policy of a service on the internet: https to public addresses. */
-export const PUBLIC_ONLY: OutboundPolicy = { ports: [443, 8443], allowed: [], loopbackHttp: false };
-
 /**
  * Names that only have a meaning inside a machine or a network: RFC 6761 (localhost), RFC 6762 (local), RFC 8375
  * (home.arpa), and internal, which ICANN reserves for private use.
