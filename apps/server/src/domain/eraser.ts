@@ -13,20 +13,17 @@ export interface Eraser {
   readonly eraseJson: (json: string) => string;
 }
 
-/** Systems find a transaction by the first ones; a bank may have a person's name. */
-const KEPT_FIELDS = [
-  'client_id',
-  'transaction_id',
+/** Identifiers that a core or a bank gave. Other systems find a transaction by them, so they stay as they are. */
+export const NOT_EXAMINED = [
   'reference_id',
   'external_id',
   'bank_reference',
   'rail_reference',
   'source_account_number',
-  'rail',
-  'bank_code',
-  'bank_name',
-  'service_code',
-];
+] as const;
+
+/** Systems find a transaction by the first ones; a bank may have a person's name. */
+const KEPT_FIELDS = ['client_id', 'transaction_id', ...NOT_EXAMINED, 'rail', 'bank_code', 'bank_name', 'service_code'];
 const STRING = String.raw`"(?:[^"\\]|\\.)*"`;
 /** A field that is kept, with its value, or any other string. */
 const JSON_STRING = new RegExp(String.raw`("(?:${KEPT_FIELDS.join('|')})"\s*:\s*${STRING})|${STRING}`, 'g');

@@ -23,15 +23,6 @@ export interface PersonDependencies {
   readonly dataKey: Buffer;
 }
 
-/** Identifiers that a core or a bank gave. Other systems find a transaction by them, so they stay as they are. */
-export const NOT_EXAMINED = [
-  'reference_id',
-  'external_id',
-  'bank_reference',
-  'rail_reference',
-  'source_account_number',
-];
-
 /** No bank has this code: the hash of a person is no hash of an account. */
 const NO_BANK = '';
 
