@@ -135,6 +135,26 @@ test('a replay does not use the number of an attempt that was in flight when an 
   await disableAll();
 });
 
+/**
+ * Regression: a claim whose process ended before it recorded a result used up a step of the retry schedule. After ten
+ * of them, one 503 gave the callback up.
+ */
+test('attempts whose result was never recorded use up no step of the retry schedule', async (context) => {
+  const receiver = await startCallbackReceiver(context, respondWith(503));
+  const endpoint = await setup.addEndpoint(receiver.callbackUrl);
+  await setup.succeed(1);
+  for (let lost = 1; lost <= 10; lost += 1) {
+    const [claimed] = await claimDeliveries(setup.database, endpoint, { limit: 1, leaseMs: 0 });
+    assert.deepEqual([claimed?.attempt, claimed?.attemptOfSchedule], [lost, 1]);
+  }
+  setup.startDispatcher(context);
+  const [delivery] = await setup.untilAttempts(endpoint, 1);
+  assert.deepEqual([delivery?.state, delivery?.results[0]?.attempt], ['pending', 11]);
+  const seconds = ((delivery?.next_attempt_at.getTime() ?? 0) - Date.now()) / 1_000;
+  assert.ok(seconds < 6, `the retry is due in ${seconds} s`);
+  await disableAll();
+});
+
 const DAY_MS = 24 * 3_600_000;
 
 /** Advances the clock of this process for the rest of the test, and not PostgreSQL's. */

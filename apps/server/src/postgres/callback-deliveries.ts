@@ -11,7 +11,7 @@ export interface ClaimedDelivery {
   readonly sequence: number;
   /** From 1; a replay does not reset it. */
   readonly attempt: number;
-  /** The position in the retry schedule, from 1; a replay resets it. */
+  /** The position in the retry schedule, from 1: a replay resets it, and attempts without a result do not count. */
   readonly attemptOfSchedule: number;
   readonly subjectId: string;
   readonly version: number;
@@ -84,7 +84,10 @@ with due as materialized (
      for update of d skip locked
 ), claimed as (
   update tiba.callback_outbox d
-     set attempts = d.attempts + 1, claimed_until = now() + $4 * interval '1 millisecond'
+     set attempts = d.attempts + 1, claimed_until = now() + $4 * interval '1 millisecond',
+         -- A recorded result clears claimed_until. So this claim's predecessor has none, for example because its
+         -- process was killed: it uses up no step of the retry schedule, because nothing says that a receiver failed.
+         attempts_before = d.attempts_before + (d.claimed_until is not null)::int
    where d.client_id = $1 and d.endpoint_id = $2 and d.sequence = any (array(select sequence from due))
   returning d.sequence, d.attempts, d.attempts_before
 )

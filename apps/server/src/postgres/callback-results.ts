@@ -46,7 +46,7 @@ export interface DisabledEndpoint extends EndpointKey {
  * endpoints that it disabled.
  *
  * A failure that is recorded after its lease has ended, when another process is already retrying, is stored and does
- * not change the delivery. A success always does.
+ * not change the delivery: it is no step of the retry schedule (callback-deliveries.ts). A success always does.
  */
 export async function recordResults(
   database: Database,

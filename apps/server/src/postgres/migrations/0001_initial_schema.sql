@@ -473,8 +473,8 @@ create table tiba.callback_outbox (
   ended_at timestamptz,
   -- All attempts so far. A replay goes on counting.
   attempts integer not null default 0,
-  -- Attempts before the last replay. A replay starts the retry schedule again, so the position in the schedule is
-  -- attempts - attempts_before.
+  -- Attempts that do not count in the retry schedule: those before the last replay, which starts it again, and those
+  -- whose lease ended without a result. So the position in the schedule is attempts - attempts_before.
   attempts_before integer not null default 0,
   client_id text collate "C" not null,
   endpoint_id text collate "C" not null,
