@@ -115,9 +115,11 @@ async function deliver(database: Database, endpoint: EndpointKey): Promise<void>
     const claimed = await claimDeliveries(database, endpoint, { limit: DELIVERIES, leaseMs: 20_000 });
     if (claimed.length === 0) return;
     const endedMs = performance.now();
+    const url = claimed[0]?.endpoint.url ?? '';
     const attempts = claimed.map(({ sequence, attempt }) => ({
       clientId: endpoint.clientId,
       endpointId: endpoint.endpointId,
+      url,
       sequence,
       attempt,
       endedMs,
@@ -128,7 +130,7 @@ async function deliver(database: Database, endpoint: EndpointKey): Promise<void>
       state: 'delivered' as const,
       delayMs: null,
     }));
-    const health = { ...endpoint, succeeded: true, firstFailureMs: null, gone: false, lastEndedMs: endedMs };
+    const health = { ...endpoint, url, succeeded: true, firstFailureMs: null, gone: false, lastEndedMs: endedMs };
     await recordResults(database, attempts, [health]);
   }
 }

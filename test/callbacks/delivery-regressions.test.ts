@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, type TestContext, test } from 'node:test';
-import { claimDeliveries } from '../../apps/server/src/postgres/callback-deliveries.ts';
+import { type ClaimedDelivery, claimDeliveries } from '../../apps/server/src/postgres/callback-deliveries.ts';
+import { changeEndpoint } from '../../apps/server/src/postgres/callback-endpoints.ts';
 import { replayDelivery } from '../../apps/server/src/postgres/callback-replays.ts';
-import { recordResults } from '../../apps/server/src/postgres/callback-results.ts';
+import { type RecordedAttempt, recordResults } from '../../apps/server/src/postgres/callback-results.ts';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
 import { eventually } from '../support/eventually.ts';
 import { neverRespond, respondWith } from '../support/http-receiver.ts';
@@ -23,6 +24,20 @@ async function disableAll(): Promise<void> {
     "update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'client' where disabled_at is null",
   );
 }
+
+/** A result of this claim, or of another attempt at the same delivery. */
+function attemptOf(
+  { endpoint, sequence, ...claimed }: ClaimedDelivery,
+  { attempt = claimed.attempt, httpStatus }: { readonly attempt?: number; readonly httpStatus: number },
+): RecordedAttempt {
+  const { clientId, endpointId, url } = endpoint;
+  const outcome = httpStatus === 200 ? DELIVERED : DUE_IN_AN_HOUR;
+  const took = { endedMs: performance.now(), durationMs: 1 };
+  return { clientId, endpointId, url, sequence, attempt, ...took, httpStatus, answer: '', error: null, ...outcome };
+}
+
+const DELIVERED = { state: 'delivered', delayMs: null } as const;
+const DUE_IN_AN_HOUR = { state: 'pending', delayMs: 3_600_000 } as const;
 
 /**
  * Regression: recording the results of many endpoints in one statement built their cross product and ran into the
@@ -98,31 +113,15 @@ test('a replay does not use the number of an attempt that was in flight when an 
   const [[first], [second]] = [await claim(), await claim()];
   assert.deepEqual([first?.attempt, second?.attempt], [1, 2]);
   const key = { ...endpoint, sequence: first?.sequence ?? 0 };
-  const record = (attempt: number, state: 'delivered' | 'pending') =>
-    recordResults(
-      database,
-      [
-        {
-          ...key,
-          attempt,
-          endedMs: performance.now(),
-          durationMs: 1,
-          httpStatus: state === 'delivered' ? 200 : 500,
-          answer: '',
-          error: null,
-          state,
-          delayMs: state === 'delivered' ? null : 3_600_000,
-        },
-      ],
-      [],
-    );
-  await record(1, 'delivered');
+  const record = (attempt: number, httpStatus: number) =>
+    recordResults(database, [attemptOf(first ?? assert.fail(), { attempt, httpStatus })], []);
+  await record(1, 200);
   const replayed = await replayDelivery(database, key);
   assert.equal(typeof replayed === 'string' ? replayed : replayed.state, 'pending');
   const [third] = await claim();
   assert.deepEqual([third?.attempt, third?.attemptOfSchedule], [3, 1]);
-  await record(2, 'pending');
-  await record(3, 'delivered');
+  await record(2, 500);
+  await record(3, 200);
   const [delivery] = await setup.deliveriesTo(endpoint);
   assert.deepEqual(
     delivery?.results.map(({ attempt, http_status: status }) => [attempt, status]),
@@ -152,6 +151,60 @@ test('attempts whose result was never recorded use up no step of the retry sched
   assert.deepEqual([delivery?.state, delivery?.results[0]?.attempt], ['pending', 11]);
   const seconds = ((delivery?.next_attempt_at.getTime() ?? 0) - Date.now()) / 1_000;
   assert.ok(seconds < 6, `the retry is due in ${seconds} s`);
+  await disableAll();
+});
+
+/**
+ * Regression: an attempt in flight to the former URL, answered with 410 after the client had set another one, disabled
+ * the endpoint before the new receiver was called once. A failure made the new URL look like a failing one.
+ */
+for (const status of [410, 500]) {
+  test(`a ${status} of the former URL says nothing about the endpoint with another one`, async (context) => {
+    const held: ServerResponse[] = [];
+    const former = await startCallbackReceiver(context, (response) => void held.push(response));
+    const endpoint = await setup.addEndpoint(former.callbackUrl);
+    setup.startDispatcher(context);
+    await setup.succeed(1);
+    await former.untilReceived(1);
+    const receiver = await startCallbackReceiver(context, respondWith(status));
+    await changeEndpoint(setup.database, endpoint, { url: receiver.callbackUrl });
+    for (const response of held) response.writeHead(status).end();
+    await setup.untilAttempts(endpoint, 1);
+    assert.deepEqual(await setup.endpointState(endpoint), {
+      failing_since: null,
+      disabled_at: null,
+      disabled_reason: null,
+    });
+    await setup.succeed(1);
+    await setup.untilAttempts(endpoint, 2);
+    const state = await setup.endpointState(endpoint);
+    assert.equal(state.disabled_reason, status === 410 ? 'gone' : null, 'the current URL counts');
+    assert.notEqual(state.failing_since, null);
+    await disableAll();
+  });
+}
+
+test('on a distributed database too, a 410 of the former URL does not disable the endpoint', async () => {
+  const database = { ...setup.database, distributed: true };
+  const endpoint = await setup.addEndpoint('https://callbacks.example.com/former');
+  await setup.succeed(1);
+  const [claimed] = await claimDeliveries(database, endpoint, { limit: 1, leaseMs: 60_000 });
+  await changeEndpoint(database, endpoint, { url: 'https://callbacks.example.com/current' });
+  const result = attemptOf(claimed ?? assert.fail(), { httpStatus: 410 });
+  const { endedMs } = result;
+  const record = (url: string) =>
+    recordResults(
+      database,
+      [result],
+      [{ ...endpoint, url, succeeded: false, firstFailureMs: endedMs, gone: true, lastEndedMs: endedMs }],
+    );
+  assert.deepEqual(await record('https://callbacks.example.com/former'), []);
+  assert.equal((await setup.endpointState(endpoint)).failing_since, null);
+  const disabled = await record('https://callbacks.example.com/current');
+  assert.deepEqual(
+    disabled.map(({ reason }) => reason),
+    ['gone'],
+  );
   await disableAll();
 });
 

@@ -332,6 +332,7 @@ const succeededAttempt = (delivery: ClaimedDelivery): RecordedAttempt => ({
 const failedAttempt = ({ endpoint, sequence, attempt }: ClaimedDelivery): RecordedAttempt => ({
   clientId: endpoint.clientId,
   endpointId: endpoint.endpointId,
+  url: endpoint.url,
   sequence,
   attempt,
   endedMs: performance.now(),

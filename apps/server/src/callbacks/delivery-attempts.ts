@@ -95,6 +95,7 @@ function evaluateAttempt(delivery: ClaimedDelivery, result: AttemptResult, rando
   return {
     clientId: delivery.endpoint.clientId,
     endpointId: delivery.endpoint.endpointId,
+    url: delivery.endpoint.url,
     sequence: delivery.sequence,
     attempt: delivery.attempt,
     endedMs: performance.now(),
@@ -117,22 +118,23 @@ function outcomeOf({ state }: RecordedAttempt): string {
   return state === 'pending' ? 'failed' : state;
 }
 
-/** Summarizes attempts, in the order in which they ended, for each endpoint. */
+/** Summarizes attempts, in the order in which they ended, for each endpoint and each URL that it had. */
 function endpointHealthOf(attempts: readonly RecordedAttempt[]): EndpointHealth[] {
-  const healthByEndpoint = new Map<string, EndpointHealth>();
+  const healthByUrl = new Map<string, EndpointHealth>();
   for (const attempt of attempts) {
-    const { clientId, endpointId, endedMs } = attempt;
-    const key = keyOf(clientId, endpointId);
-    const before = healthByEndpoint.get(key);
+    const { clientId, endpointId, url, endedMs } = attempt;
+    const key = keyOf(clientId, keyOf(endpointId, url));
+    const before = healthByUrl.get(key);
     const delivered = attempt.state === 'delivered';
-    healthByEndpoint.set(key, {
+    healthByUrl.set(key, {
       clientId,
       endpointId,
+      url,
       succeeded: delivered || before?.succeeded === true,
       firstFailureMs: delivered ? null : (before?.firstFailureMs ?? endedMs),
       gone: attempt.httpStatus === GONE || before?.gone === true,
       lastEndedMs: endedMs,
     });
   }
-  return [...healthByEndpoint.values()];
+  return [...healthByUrl.values()];
 }

@@ -9,6 +9,8 @@ import type { EndpointKey } from './due-endpoints.ts';
  * clock of a process may be wrong.
  */
 export interface RecordedAttempt extends EndpointKey {
+  /** Where it was sent: the result says something about the endpoint only while this is its URL. */
+  readonly url: string;
   readonly sequence: number;
   readonly attempt: number;
   /** The end, on this process's monotonic clock (`performance.now()`). */
@@ -22,8 +24,12 @@ export interface RecordedAttempt extends EndpointKey {
   readonly delayMs: number | null;
 }
 
-/** The health of an endpoint according to the attempts of one batch. Points in time as in `RecordedAttempt.endedMs`. */
+/**
+ * The health of an endpoint according to the attempts of one batch to this URL. It does not count once the endpoint has
+ * another one: the former receiver may have answered 410. Points in time as in `RecordedAttempt.endedMs`.
+ */
 export interface EndpointHealth extends EndpointKey {
+  readonly url: string;
   /** At least one attempt succeeded, so earlier failures no longer count. */
   readonly succeeded: boolean;
   /** The first failure after the last success. */
@@ -89,6 +95,7 @@ async function record(
     endpoints.map((each) => (each.firstFailureMs === null ? null : nowMs - each.firstFailureMs)),
     endpoints.map((each) => each.gone),
     endpoints.map((each) => nowMs - each.lastEndedMs),
+    endpoints.map((each) => each.url),
   ];
   const rows = database.distributed
     ? await recordInSteps(database, attemptParameters, endpointParameters)
@@ -176,29 +183,33 @@ const UPDATE_FAILED = `
 /** `from`: how many parameters come before those of the endpoints. */
 const evaluated = (from: number): string => `
 evaluated as materialized (
-  select e.client_id, e.endpoint_id, n.last_ended_at,
+  select e.client_id, e.endpoint_id, e.url, n.last_ended_at,
          case when n.succeeded then n.failing_since
               else coalesce(e.failing_since, n.failing_since) end as failing_since,
          case when n.gone then 'gone'
               when not n.succeeded and e.failing_since <= n.last_ended_at - ${FAILING_MAX} then 'failing'
          end as disabled_reason
-    from (select client_id, endpoint_id, succeeded, gone, ${millisecondsAgo('first_failure_ms_ago')} as failing_since,
+    from (select client_id, endpoint_id, url, succeeded, gone,
+                 ${millisecondsAgo('first_failure_ms_ago')} as failing_since,
                  ${millisecondsAgo('last_ended_ms_ago')} as last_ended_at
             from unnest($${from + 1}::text[], $${from + 2}::text[], $${from + 3}::boolean[], $${from + 4}::float8[],
-                        $${from + 5}::boolean[], $${from + 6}::float8[])
-                   as parameters (client_id, endpoint_id, succeeded, first_failure_ms_ago, gone, last_ended_ms_ago)) n
+                        $${from + 5}::boolean[], $${from + 6}::float8[], $${from + 7}::text[])
+                   as parameters (client_id, endpoint_id, succeeded, first_failure_ms_ago, gone, last_ended_ms_ago,
+                                  url)) n
     join tiba.callback_endpoints e
       on e.client_id = n.client_id collate "C" and e.endpoint_id = n.endpoint_id collate "C" ${ofClient('e')}
-   where e.disabled_at is null
+   where e.disabled_at is null and e.url = n.url
 )`;
 
+// The URL is compared once more: a change of it may be committed while the update waits for the row.
 const UPDATE_ENDPOINTS = `
 update tiba.callback_endpoints e
    set failing_since = h.failing_since,
        disabled_at = case when h.disabled_reason is not null then h.last_ended_at end,
        disabled_reason = h.disabled_reason
   from evaluated h
- where e.client_id = h.client_id and e.endpoint_id = h.endpoint_id and e.disabled_at is null ${ofClient('e')}
+ where e.client_id = h.client_id and e.endpoint_id = h.endpoint_id and e.url = h.url and e.disabled_at is null
+   ${ofClient('e')}
    and (e.failing_since is distinct from h.failing_since or h.disabled_reason is not null)
 returning e.client_id, e.endpoint_id, e.disabled_reason`;
 
