@@ -2,6 +2,7 @@ import { createAccountHash } from '../account-checks/account-hash.ts';
 import { AccountNumber } from '../domain/account.ts';
 import { type Bank, type BankDirectory, parseAccountNumber } from '../domain/bank.ts';
 import { createEraser, type Eraser } from '../domain/eraser.ts';
+import type { Transaction } from '../domain/transaction.ts';
 import type { TransactionHistory } from '../postgres/transaction-histories.ts';
 
 /** The account whose holder asks for what is stored. */
@@ -47,35 +48,66 @@ export function createPerson(text: string, bank: Bank | null, { banks, dataKey }
   };
 }
 
-/** Whether the transaction paid the person, or a status update about it names the person's number. */
-export const concerns = (person: Person, history: TransactionHistory): boolean =>
-  isPaid(person, history) || history.statusUpdates.some((update) => isConflictAbout(person, update));
+/** The account that a transaction paid, or that a conflict says it paid. */
+type Payee = Pick<Transaction, 'accountNumber' | 'accountName' | 'bankCode'>;
 
-const isPaid = ({ accountNumbers, isAt }: Person, { transaction }: Pick<TransactionHistory, 'transaction'>): boolean =>
-  accountNumbers.includes(transaction.accountNumber) && isAt(transaction.bankCode);
+type StatusUpdate = TransactionHistory['statusUpdates'][number];
 
-/** A conflict may name another account than its transaction has. */
-const isConflictAbout = ({ numbers }: Person, { outcome, raw }: TransactionHistory['statusUpdates'][number]): boolean =>
-  outcome === 'conflict' && raw !== null && numbers.eraseJson(raw) !== raw;
+/** Whether the transaction paid the person, or a conflicting status update at the person's bank names the number. */
+export const concerns = (person: Person, { transaction, statusUpdates }: TransactionHistory): boolean =>
+  isTheirs(person, transaction) || statusUpdates.some((update) => isConflictAbout(person, update, transaction));
 
-/** What of a transaction is the person's: the numbers, and the names that stand beside them. */
-function eraserOf(person: Person, history: TransactionHistory): Eraser {
-  const names = isPaid(person, history) ? [history.transaction.accountName] : [];
-  const inConflicts = history.statusUpdates
-    .filter((update) => isConflictAbout(person, update))
-    .flatMap(({ raw }) => accountNamesIn(raw ?? ''));
-  return createEraser([...person.accountNumbers, ...names, ...inConflicts]);
+const isTheirs = ({ accountNumbers, isAt }: Person, { accountNumber, bankCode }: Payee): boolean =>
+  accountNumbers.includes(accountNumber) && isAt(bankCode);
+
+/** A conflict may name another account than its transaction has, or name the number in a text. */
+const isConflictAbout = ({ numbers, isAt }: Person, update: StatusUpdate, transaction: Transaction): boolean => {
+  const { outcome, raw } = update;
+  if (outcome !== 'conflict' || raw === null || numbers.eraseJson(raw) === raw) return false;
+  return isAt(payeeOf(update, transaction).bankCode);
+};
+
+/** All updates but conflicts pay the account of their transaction, and so does a conflict in what it leaves out. */
+function payeeOf({ outcome, raw }: StatusUpdate, transaction: Transaction): Payee {
+  if (outcome !== 'conflict' || raw === null) return transaction;
+  const fields = (JSON.parse(raw) ?? {}) as Readonly<Record<string, unknown>>;
+  const textOf = (name: string, own: string): string => {
+    const value = fields[name];
+    return typeof value === 'string' ? value : own;
+  };
+  return {
+    accountNumber: textOf('account_number', transaction.accountNumber),
+    accountName: textOf('account_name', transaction.accountName),
+    bankCode: textOf('bank_code', transaction.bankCode),
+  };
 }
 
-function accountNamesIn(raw: string): string[] {
-  const name = (JSON.parse(raw) as { readonly account_name?: unknown } | null)?.account_name;
-  return typeof name === 'string' ? [name] : [];
+/**
+ * The erasers of a history, by what a text of it says was paid. The names of the person are those that stand beside the
+ * person's account. In texts about another account, what belongs to its holder stays: the name that stands there, and
+ * the number if it is the same one at another bank.
+ */
+function erasersOf(person: Person, { transaction, statusUpdates }: TransactionHistory): (payee: Payee) => Eraser {
+  // Of a payment to the person, a conflict may have another bank: number and name say that it is the same account.
+  const isPaid = isTheirs(person, transaction);
+  const isOwn = (payee: Payee): boolean =>
+    isTheirs(person, payee) ||
+    (isPaid && payee.accountNumber === transaction.accountNumber && payee.accountName === transaction.accountName);
+  const payees = [transaction, ...statusUpdates.map((update) => payeeOf(update, transaction))];
+  const names = [...new Set(payees.filter(isOwn).map(({ accountName }) => accountName))];
+  return (payee) => {
+    if (isOwn(payee)) return createEraser([...person.accountNumbers, ...names]);
+    const numbers = person.accountNumbers.includes(payee.accountNumber) ? [] : person.accountNumbers;
+    return createEraser([...numbers, ...names.filter((name) => !createEraser([name]).finds(payee.accountName))]);
+  };
 }
 
 /** The history as it is after the person was erased from it. */
 export function eraseHistory(person: Person, history: TransactionHistory): TransactionHistory {
-  const { eraseText, eraseJson } = eraserOf(person, history);
   const { transaction } = history;
+  const eraserFor = erasersOf(person, history);
+  const own = eraserFor(transaction);
+  const { eraseText, eraseJson } = own;
   const orNull = (text: string | null, erase: (text: string) => string): string | null =>
     text === null ? null : erase(text);
   return {
@@ -86,11 +118,11 @@ export function eraseHistory(person: Person, history: TransactionHistory): Trans
       description: eraseText(transaction.description),
       failureReason: orNull(transaction.failureReason, eraseText),
     },
-    statusUpdates: history.statusUpdates.map((update) => ({
-      ...update,
-      reason: orNull(update.reason, eraseText),
-      raw: orNull(update.raw, eraseJson),
-    })),
+    statusUpdates: history.statusUpdates.map((update) => {
+      const payee = payeeOf(update, transaction);
+      const eraser = payee === transaction ? own : eraserFor(payee);
+      return { ...update, reason: orNull(update.reason, eraser.eraseText), raw: orNull(update.raw, eraser.eraseJson) };
+    }),
     events: history.events.map((event) => ({ ...event, data: orNull(event.data, eraseJson) })),
     deliveries: history.deliveries.map((delivery) => ({
       ...delivery,

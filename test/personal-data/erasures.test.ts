@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { type ErasureResult, erasePerson } from '../../apps/server/src/personal-data/erase-person.ts';
+import { createPerson } from '../../apps/server/src/personal-data/person.ts';
+import type { Database } from '../../apps/server/src/postgres/database.ts';
+import { readHistories, type TransactionHistory } from '../../apps/server/src/postgres/transaction-histories.ts';
+import { type ArchiveSetup, daysAgo, openArchive } from '../archive/archive-setup.ts';
+import { HELD_LEASE } from '../archive/held-lease.ts';
+import { statusUpdate, testBanks } from '../support/service.ts';
+
+const PAST = daysAgo(4_000).toISOString();
+
+let setup: ArchiveSetup;
+let database: Database;
+
+before(async () => {
+  setup = await openArchive();
+  database = setup.service.app.database;
+});
+after(() => setup?.close());
+
+/** A disbursement that ended before the legal hold. */
+const paid = (id: string, changes: Record<string, unknown>): Record<string, unknown> =>
+  statusUpdate({
+    transaction_id: id,
+    reference_id: id,
+    status: 'SUCCESS',
+    created_at: PAST,
+    processed_at: PAST,
+    ...changes,
+  });
+
+async function feed(update: Record<string, unknown>, outcome: 'advanced' | 'conflict' | 'inserted'): Promise<void> {
+  const { status, json } = await setup.service.feed(update);
+  assert.equal(status, 200, JSON.stringify(json));
+  const count = json.data?.[outcome === 'conflict' ? 'conflicts' : outcome];
+  assert.equal(Array.isArray(count) ? count.length : count, 1, JSON.stringify(json));
+}
+
+interface ErasureOptions {
+  readonly bankCode?: string;
+  readonly over?: Database;
+  readonly directory?: string | null;
+}
+
+/** The legal hold is ten years. */
+const erase = (
+  accountNumber: string,
+  { bankCode, over = database, directory = null }: ErasureOptions = {},
+): Promise<ErasureResult> =>
+  erasePerson({
+    database: over,
+    person: createPerson(accountNumber, bankCode === undefined ? null : testBanks.find(bankCode), {
+      banks: testBanks,
+      dataKey: Buffer.alloc(32, 7),
+    }),
+    directory,
+    holdBefore: daysAgo(3_650),
+    isDryRun: false,
+    lease: HELD_LEASE,
+    print: () => {},
+  });
+
+async function read(id: string): Promise<TransactionHistory> {
+  const [history] = await readHistories(database, 'alpha', [id]);
+  assert.ok(history !== undefined);
+  return history;
+}
+
+const payeeOf = ({ transaction }: TransactionHistory): string[] => [transaction.accountNumber, transaction.accountName];
+
+/** Number, name and description of each message. */
+const messagesOf = ({ statusUpdates }: TransactionHistory): unknown[][] =>
+  statusUpdates.map(({ raw }) => {
+    const fields = JSON.parse(raw ?? '{}') as Record<string, unknown>;
+    return [fields['account_number'], fields['account_name'], fields['description']];
+  });
+
+const counts = ({ transactions, left }: ErasureResult): number[] => [transactions, left.length];
+
+suite('nothing of another person is erased', () => {
+  /** Regression: a conflict about the number at another bank, which is another person's, erased that person. */
+  test('who has the same number at another bank, with a conflict', async () => {
+    const number = '7700110001';
+    const mandiri = { account_number: number, account_name: 'RINA OTHER', bank_code: '008' };
+    await feed(paid('TPE000000001', mandiri), 'inserted');
+    await feed(paid('TPE000000001', { ...mandiri, amount: '150000.01' }), 'conflict');
+    const asFed = await read('TPE000000001');
+    assert.deepEqual(counts(await erase(number, { bankCode: '014' })), [0, 0]);
+    assert.deepEqual(await read('TPE000000001'), asFed);
+    assert.deepEqual(counts(await erase(number, { bankCode: '008' })), [1, 0]);
+    assert.deepEqual(payeeOf(await read('TPE000000001')), ['ERASED', 'ERASED']);
+  });
+
+  /** Regression: only the conflict is about the person, and the transaction at another bank was erased with it. */
+  test('whose transaction has a conflict that is about the person', async () => {
+    const number = '7700110002';
+    const holder = { account_number: number, account_name: 'RINA OTHER', bank_code: '008', description: 'To RINA' };
+    await feed(paid('TPE000000002', holder), 'inserted');
+    const person = { bank_code: '014', account_name: 'DEWI', description: `To DEWI ${number}` };
+    await feed(paid('TPE000000002', { ...holder, ...person }), 'conflict');
+    assert.deepEqual(counts(await erase(number, { bankCode: '014' })), [1, 0]);
+    const history = await read('TPE000000002');
+    assert.deepEqual(payeeOf(history), [number, 'RINA OTHER']);
+    assert.deepEqual(messagesOf(history), [
+      [number, 'RINA OTHER', 'To RINA'],
+      ['ERASED', 'ERASED', 'To ERASED ERASED'],
+    ]);
+    assert.deepEqual(counts(await erase(number, { bankCode: '014' })), [0, 0]);
+  });
+
+  /** Regression: a conflict with the number in its description erased the name of the holder of the account. */
+  test('whose conflict names the number in its description: only the number is erased', async () => {
+    const number = '7700110003';
+    const holder = { account_number: '9900000001', account_name: 'RINA OTHER' };
+    await feed(paid('TPE000000003', holder), 'inserted');
+    await feed(paid('TPE000000003', { ...holder, description: `instead of ${number}` }), 'conflict');
+    assert.deepEqual(counts(await erase(number)), [1, 0]);
+    const history = await read('TPE000000003');
+    assert.deepEqual(payeeOf(history), ['9900000001', 'RINA OTHER']);
+    assert.deepEqual(messagesOf(history), [
+      ['9900000001', 'RINA OTHER', 'Refund'],
+      ['9900000001', 'RINA OTHER', 'instead of ERASED'],
+    ]);
+    assert.deepEqual(counts(await erase(number)), [0, 0]);
+  });
+
+  /** Regression: the name of the person was erased from the name of the holder, which became ERASED RAHAYU. */
+  test('who has the same name, in a transaction with a conflict that is about the person', async () => {
+    const number = '7700110004';
+    const holder = { account_number: '9900000002', account_name: 'SITI RAHAYU', description: 'To DEWI, not SITI' };
+    await feed(paid('TPE000000004', holder), 'inserted');
+    for (const name of ['SITI', 'DEWI']) {
+      await feed(paid('TPE000000004', { ...holder, account_number: number, account_name: name }), 'conflict');
+    }
+    assert.deepEqual(counts(await erase(number)), [1, 0]);
+    const history = await read('TPE000000004');
+    assert.deepEqual(payeeOf(history), ['9900000002', 'SITI RAHAYU']);
+    assert.equal(history.transaction.description, 'To ERASED, not SITI');
+    assert.deepEqual(messagesOf(history), [
+      ['9900000002', 'SITI RAHAYU', 'To ERASED, not SITI'],
+      ['ERASED', 'ERASED', 'To ERASED, not ERASED'],
+      ['ERASED', 'ERASED', 'To ERASED, not ERASED'],
+    ]);
+  });
+});
+
+suite('all of the person is erased', () => {
+  /** Regression: the name stayed, because such a conflict does not repeat the number. */
+  test('from a conflict that has another name only, and from one that has another bank only', async () => {
+    const number = '7700110005';
+    const person = { account_number: number, account_name: 'DEWI PUTRI', bank_code: '014' };
+    const id = 'TPE000000005';
+    await feed(paid(id, person), 'inserted');
+    const { client_id, transaction_id } = paid(id, {});
+    await feed({ client_id, transaction_id, status: 'SUCCESS', account_name: 'D. PUTRI' }, 'conflict');
+    await feed(paid(id, { ...person, bank_code: '008', description: 'for D. PUTRI' }), 'conflict');
+    assert.deepEqual(counts(await erase(number, { bankCode: '014' })), [1, 0]);
+    assert.deepEqual(messagesOf(await read(id)), [
+      ['ERASED', 'ERASED', 'Refund'],
+      [undefined, 'ERASED', undefined],
+      ['ERASED', 'ERASED', 'for ERASED'],
+    ]);
+    assert.deepEqual(counts(await erase(number, { bankCode: '014' })), [0, 0]);
+  });
+});
