@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { type ErasureResult, erasePerson } from '../../apps/server/src/personal-data/erase-person.ts';
 import { createPerson } from '../../apps/server/src/personal-data/person.ts';
-import type { Database } from '../../apps/server/src/postgres/database.ts';
+import type { Database, Query } from '../../apps/server/src/postgres/database.ts';
 import { readHistories, type TransactionHistory } from '../../apps/server/src/postgres/transaction-histories.ts';
 import { type ArchiveSetup, daysAgo, openArchive } from '../archive/archive-setup.ts';
 import { HELD_LEASE } from '../archive/held-lease.ts';
@@ -30,7 +30,9 @@ const paid = (id: string, changes: Record<string, unknown>): Record<string, unkn
     ...changes,
   });
 
-async function feed(update: Record<string, unknown>, outcome: 'advanced' | 'conflict' | 'inserted'): Promise<void> {
+type FeedOutcome = 'advanced' | 'conflict' | 'inserted' | 'unchanged';
+
+async function feed(update: Record<string, unknown>, outcome: FeedOutcome): Promise<void> {
   const { status, json } = await setup.service.feed(update);
   assert.equal(status, 200, JSON.stringify(json));
   const count = json.data?.[outcome === 'conflict' ? 'conflicts' : outcome];
@@ -162,5 +164,87 @@ suite('all of the person is erased', () => {
       ['ERASED', 'ERASED', 'for ERASED'],
     ]);
     assert.deepEqual(counts(await erase(number, { bankCode: '014' })), [0, 0]);
+  });
+});
+
+suite('an update that the core feeds while the person is erased', () => {
+  const reversal = { reversed_at: new Date().toISOString() };
+
+  /** Calls `feedOne` after the transactions were found, and before they are erased. */
+  const beforeErasing = (feedOne: () => Promise<void>): Database => {
+    let fed: Promise<void> | undefined;
+    return {
+      ...database,
+      async transaction(work, options) {
+        await (fed ??= feedOne());
+        return database.transaction(work, options);
+      },
+    };
+  };
+
+  /** Regression: the transaction was erased, and the message of the reversal kept number and name. */
+  test('reverses a transaction: it is under the legal hold, and stays as it is', async () => {
+    const number = '7700110006';
+    const person = { account_number: number, account_name: 'DEWI PUTRI' };
+    await feed(paid('TPE000000006', person), 'inserted');
+    const over = beforeErasing(() => feed(paid('TPE000000006', { ...person, ...reversal }), 'advanced'));
+    const { transactions, left } = await erase(number, { over });
+    assert.equal(transactions, 0);
+    const kept = { where: 'transactions', client_id: 'alpha', id: 'TPE000000006', reason: 'under the legal hold' };
+    assert.deepEqual(left, [kept]);
+    const history = await read('TPE000000006');
+    assert.deepEqual(payeeOf(history), [number, 'DEWI PUTRI']);
+    assert.deepEqual(messagesOf(history), [
+      [number, 'DEWI PUTRI', 'Refund'],
+      [number, 'DEWI PUTRI', 'Refund'],
+    ]);
+  });
+
+  /** Regression: the messages kept number and name, and a second command did not find the transaction. */
+  test('repeats a transaction, or contradicts it: its message is erased too', async () => {
+    const number = '7700110007';
+    const person = { account_number: number, account_name: 'DEWI PUTRI' };
+    await feed(paid('TPE000000007', person), 'inserted');
+    const { account_number: _, ...conflict } = paid('TPE000000007', { account_name: 'D. PUTRI' });
+    const over = beforeErasing(async () => {
+      await feed(paid('TPE000000007', person), 'unchanged');
+      await feed(conflict, 'conflict');
+    });
+    assert.deepEqual(counts(await erase(number, { over })), [1, 0]);
+    const message = ['ERASED', 'ERASED', 'Refund'];
+    assert.deepEqual(messagesOf(await read('TPE000000007')), [message, message, [undefined, 'ERASED', 'Refund']]);
+  });
+
+  test('waits for the erasure of its transaction, and is then stored erased', async () => {
+    const number = '7700110008';
+    const person = { account_number: number, account_name: 'DEWI PUTRI' };
+    await feed(paid('TPE000000008', person), 'inserted');
+    let fed: Promise<void> | undefined;
+    let isErased = false;
+    const over: Database = {
+      ...database,
+      transaction: async (work, options) => {
+        const result = await database.transaction((query) => {
+          const run = async (...args: Parameters<Query>) => {
+            const answer = await query(...args);
+            if (args[0].includes('for no key update')) {
+              fed ??= feed(paid('TPE000000008', { ...person, ...reversal }), 'advanced').then(() =>
+                assert.ok(isErased, 'it was applied while its transaction was being erased'),
+              );
+            }
+            return answer as never;
+          };
+          return work(Object.assign(run, { copy: query.copy }));
+        }, options);
+        isErased = true;
+        return result;
+      },
+    };
+    assert.deepEqual(counts(await erase(number, { over })), [1, 0]);
+    await fed;
+    const history = await read('TPE000000008');
+    assert.notEqual(history.transaction.reversedAt, null);
+    const message = ['ERASED', 'ERASED', 'Refund'];
+    assert.deepEqual(messagesOf(history), [message, message]);
   });
 });

@@ -27,9 +27,9 @@ import type { Database } from '../postgres/database.ts';
 import type { HeldLease } from '../postgres/leases.ts';
 import {
   eraseAccountHashes,
+  eraseHistories,
   listValidationRowsOf,
   type StoredValidationRow,
-  storeErasedHistories,
   storeErasedRow,
 } from '../postgres/personal-data.ts';
 import { readHistories, type TransactionHistory } from '../postgres/transaction-histories.ts';
@@ -112,11 +112,11 @@ async function eraseTransactions(erasure: Erasure, left: LeftRecord[]): Promise<
     const own = erasable(page, erasure, 'transactions', left);
     const clientId = own[0]?.transaction.clientId;
     if (clientId === undefined) continue;
-    if (!isDryRun) {
-      const histories = own.map((history) => eraseHistory(person, history));
-      await storeErasedHistories(database, clientId, histories);
-    }
-    erased += own.length;
+    const ids = own.map(({ transaction }) => transaction.transactionId);
+    // Judged again when they are locked: one may have been reversed since, and is under the legal hold now.
+    const eraseLocked = (histories: readonly TransactionHistory[]): TransactionHistory[] =>
+      erasable(histories, erasure, 'transactions', left).map((history) => eraseHistory(person, history));
+    erased += isDryRun ? own.length : await eraseHistories(database, clientId, ids, eraseLocked);
     print(`${erased} transactions in the database`);
   }
   return erased;

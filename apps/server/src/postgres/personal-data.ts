@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { Database, Query } from './database.ts';
+import type { Database, Query, Row } from './database.ts';
 import { byClient, databaseOfClient, ofClient } from './distributed/one-client.ts';
 import { compressMessages, decompressMessages } from './status-messages.ts';
 import { IDS_PER_ROW, messageRowOf } from './status-updates.ts';
-import type { TransactionHistory } from './transaction-histories.ts';
+import { readHistories, type TransactionHistory } from './transaction-histories.ts';
 import { lockTransactions } from './transaction-locks.ts';
 import type { TransactionKey } from './transactions.ts';
 
@@ -56,35 +56,62 @@ const toKey = (row: { client_id: string; transaction_id: string }): TransactionK
   transactionId: row.transaction_id,
 });
 
-/** Stores these histories, of one client, as they are after a person was erased from them. */
-export function storeErasedHistories(
+/**
+ * Reads the histories of the client's transactions with these IDs, and stores those that `erase` returns, as they are
+ * after a person was erased from them. Returns how many these are.
+ *
+ * The transactions are locked before they are read, as the feed locks them: an update that is fed meanwhile is applied
+ * before, and is read, or afterwards, and finds an erased transaction.
+ */
+export function eraseHistories(
   database: Database,
+  clientId: string,
+  transactionIds: readonly string[],
+  erase: (histories: readonly TransactionHistory[]) => readonly TransactionHistory[],
+): Promise<number> {
+  return databaseOfClient(database, clientId).transaction(async (query) => {
+    const keys = transactionIds.map((transactionId) => ({ clientId, transactionId }));
+    await lockTransactions(query, keys);
+    const erased = erase(await readHistories(readingWith(query, database), clientId, transactionIds));
+    if (erased.length === 0) return 0;
+    await storeTransactions(query, clientId, erased);
+    await storeUpdates(query, clientId, erased);
+    await storeEvents(query, clientId, erased);
+    await storeAttempts(query, clientId, erased);
+    return erased.length;
+  });
+}
+
+/** Reads in the database transaction that has this query. */
+const readingWith = (query: Query, database: Database): Database => ({
+  ...database,
+  async query<R extends Row>(sql: string, values?: readonly unknown[], name?: string) {
+    return (await query<R>(sql, values, name)).rows;
+  },
+});
+
+async function storeTransactions(
+  query: Query,
   clientId: string,
   histories: readonly TransactionHistory[],
 ): Promise<void> {
-  return databaseOfClient(database, clientId).transaction(async (query) => {
-    const transactions = histories.map(({ transaction }) => transaction);
-    await lockTransactions(query, transactions);
-    await query(
-      `update tiba.transactions t
-          set account_number = k.account_number, account_name = k.account_name, description = k.description,
-              failure_reason = k.failure_reason
-         from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
-           as k (transaction_id, account_number, account_name, description, failure_reason)
-        where t.client_id = $1 and t.transaction_id = k.transaction_id collate "C"`,
-      [
-        clientId,
-        transactions.map(({ transactionId }) => transactionId),
-        transactions.map(({ accountNumber }) => accountNumber),
-        transactions.map(({ accountName }) => accountName),
-        transactions.map(({ description }) => description),
-        transactions.map(({ failureReason }) => failureReason),
-      ],
-    );
-    await storeUpdates(query, clientId, histories);
-    await storeEvents(query, clientId, histories);
-    await storeAttempts(query, clientId, histories);
-  });
+  const transactions = histories.map(({ transaction }) => transaction);
+  await query(
+    `update tiba.transactions t
+        set account_number = k.account_number, account_name = k.account_name, description = k.description,
+            failure_reason = k.failure_reason
+       from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+         as k (transaction_id, account_number, account_name, description, failure_reason)
+      where t.client_id = $1 and t.transaction_id = k.transaction_id collate "C"`,
+    [
+      clientId,
+      transactions.map(({ transactionId }) => transactionId),
+      transactions.map(({ accountNumber }) => accountNumber),
+      transactions.map(({ accountName }) => accountName),
+      transactions.map(({ description }) => description),
+      transactions.map(({ failureReason }) => failureReason),
+    ],
+  );
 }
 
 async function storeUpdates(query: Query, clientId: string, histories: readonly TransactionHistory[]): Promise<void> {
