@@ -44,6 +44,7 @@ export const rollingRestart: Part = async ({ seed, signal, print }) => {
     TIBA_MIGRATE: 'no',
     TIBA_STOP_DELAY_SECONDS: STOP_DELAY_SECONDS,
     TIBA_TRUSTED_PROXIES: '127.0.0.1',
+    TIBA_OPERATOR_TRUSTED_PROXIES: '127.0.0.1',
     // Processes that start take the cores from those that serve, which have theirs on machines of their own.
     TIBA_EVENT_LOOP_DELAY_MS: '0',
   };

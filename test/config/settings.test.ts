@@ -69,10 +69,12 @@ describe('the settings', () => {
   });
 
   it('of a complete configuration are read as they are', () => {
-    const settings = readSettings('serve', { ...COMPLETE, TIBA_TRUSTED_PROXIES: ' 10.0.0.0/8, ::1 ,,' });
+    const proxies = { TIBA_TRUSTED_PROXIES: ' 10.0.0.0/8, ::1 ,,', TIBA_OPERATOR_TRUSTED_PROXIES: '10.1.2.3' };
+    const settings = readSettings('serve', { ...COMPLETE, ...proxies });
     assert.equal(settings.databaseUrl, COMPLETE.DATABASE_URL);
     assert.deepEqual(settings.secretKey, Buffer.alloc(32, 1));
     assert.deepEqual(settings.trustedProxies, ['10.0.0.0/8', '::1']);
+    assert.deepEqual(settings.operatorTrustedProxies, ['10.1.2.3']);
   });
 
   it('lose a slash at the end of the public URL, because paths are appended to it', () => {

@@ -16,7 +16,11 @@ let addresses = 0;
 before(async () => {
   service = await startTestService({
     limitClock: () => clockMs,
-    settings: { authenticationFailuresPerMinute: FAILURES, trustedProxies: ['127.0.0.1'] },
+    settings: {
+      authenticationFailuresPerMinute: FAILURES,
+      trustedProxies: ['127.0.0.1'],
+      operatorTrustedProxies: ['127.0.0.1'],
+    },
   });
 });
 after(() => service?.close());
@@ -46,6 +50,23 @@ const post = (address: string, form: Readonly<Record<string, string>> | string, 
 
 const login = (address: string, clientSecret: string, clientId = 'alpha'): Promise<Answer> =>
   post(address, { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret });
+
+/** Regression: callers of the operator listener, who need no proxy, chose the address by which they are counted. */
+test('an X-Forwarded-For from a proxy of clients counts for nothing on the operator listener', async () => {
+  const settings = { authenticationFailuresPerMinute: 1, trustedProxies: ['127.0.0.1'] };
+  const other = await startTestService({ rails: [], settings });
+  try {
+    const form = { grant_type: 'client_credentials', client_id: 'alpha', client_secret: 'wrong' };
+    const statuses = async (url: string): Promise<number[]> => [
+      (await post(newAddress(), form, url)).status,
+      (await post(newAddress(), form, url)).status,
+    ];
+    assert.deepEqual(await statuses(other.url), [401, 401]);
+    assert.deepEqual(await statuses(other.operatorUrl), [401, 429]);
+  } finally {
+    await other.close();
+  }
+});
 
 test('failed logins at both listeners count together', async () => {
   const address = newAddress();

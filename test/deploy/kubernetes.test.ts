@@ -79,6 +79,13 @@ suite('the manifests', () => {
     }
   });
 
+  test('no pod that reaches the operator port without a proxy chooses the address that is counted and recorded', () => {
+    const containers = pods().flatMap((pod) => pod['containers'] as { env: { name: string }[] }[]);
+    const names = new Set(containers.flatMap(({ env }) => env.map(({ name }) => name)));
+    assert.ok(names.has('TIBA_TRUSTED_PROXIES'));
+    assert.ok(!names.has('TIBA_OPERATOR_TRUSTED_PROXIES'));
+  });
+
   test('the owner of the schema is known to the migration alone, and production.md creates both Secrets', async () => {
     const secretsOf = (kind: string): unknown[] =>
       ofKind(kind).flatMap(({ spec }) => {

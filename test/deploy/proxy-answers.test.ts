@@ -8,18 +8,21 @@ import { commandIsMissing } from '../support/required-command.ts';
 import { startTestService } from '../support/service.ts';
 import { type ProcessPorts, startHaproxy } from './haproxy.ts';
 import { startNginx } from './nginx.ts';
+import type { RunningProxy } from './running-proxy.ts';
 
 /** What the proxies with the configurations in deploy/ answer themselves, what they leave to Tiba, what they log. */
 
 const ACCOUNT_NUMBER = '8801234567';
 const CHECK_PATH = '/api/v1/check-account?account_number=';
+/** Both listeners are behind the proxy. */
+const TRUSTED = { trustedProxies: ['127.0.0.1'], operatorTrustedProxies: ['127.0.0.1'] };
 /** The operations whose bodies nginx keeps, to send them to another process. */
 const BUFFERED = ['/api/v1/check-account', '/api/v1/check-status/batch', '/oauth/token'];
 
 suite('nginx', { skip: commandIsMissing('nginx') }, () => {
   test('bounds what it keeps of a request before a login, and leaves smaller bodies to Tiba', async (context) => {
     const ports = await choosePorts();
-    const settings = { ...ports, stopDelaySeconds: 1, trustedProxies: ['127.0.0.1'] };
+    const settings = { ...ports, ...TRUSTED, stopDelaySeconds: 1 };
     const service = await startTestService({ rails: [], settings });
     context.after(() => service.close());
     const { url, coreUrl } = await start(context, startNginx, ports);
@@ -48,6 +51,37 @@ suite('nginx', { skip: commandIsMissing('nginx') }, () => {
     for (const name of ['access.log', 'error.log']) assert.ok(!(await log(name)).includes(ACCOUNT_NUMBER), name);
   });
 });
+
+/** Regression: the HAProxy of deploy/ passed on the X-Forwarded-For of those who call the operator listener. */
+suite('a caller cannot choose the address that Tiba counts and records, on either listener', () => {
+  test('behind nginx', { skip: commandIsMissing('nginx') }, (context) => assertAddressIsNotChosen(context, startNginx));
+  test('behind HAProxy', { skip: commandIsMissing('haproxy') }, (context) =>
+    assertAddressIsNotChosen(context, (processes) => startHaproxy({ processes })),
+  );
+});
+
+async function assertAddressIsNotChosen(
+  context: TestContext,
+  startBalancer: (processes: readonly ProcessPorts[]) => Promise<RunningProxy>,
+): Promise<void> {
+  const ports = await choosePorts();
+  const settings = { ...ports, ...TRUSTED, authenticationFailuresPerMinute: 1 };
+  const service = await startTestService({ rails: [], settings });
+  context.after(() => service.close());
+  const proxy = await start(context, startBalancer, ports);
+  const statusOf = async (base: string, clientId: string, address: string): Promise<number> => {
+    const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: clientId, client_secret: 'wrong' });
+    const headers = { 'x-forwarded-for': address };
+    return (await fetch(`${base}/oauth/token`, { method: 'POST', headers, body })).status;
+  };
+  for (const [base, clientId] of [
+    [proxy.url, 'alpha'],
+    [proxy.coreUrl, 'beta'],
+  ] as const) {
+    await eventually(`${base} leads to the service`, async () => (await statusOf(base, clientId, '192.0.2.1')) !== 503);
+    assert.equal(await statusOf(base, clientId, '192.0.2.2'), 429);
+  }
+}
 
 test('HAProxy answers with the envelope when no process is ready', { skip: commandIsMissing('haproxy') }, async (t) => {
   const { url, coreUrl } = await start(t, (processes) => startHaproxy({ processes }), await choosePorts());

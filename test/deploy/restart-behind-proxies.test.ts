@@ -91,7 +91,8 @@ async function start(
 ): Promise<TestService> {
   // One issuer and audience of tokens for both.
   const publicUrl = 'https://api.example.com';
-  const settings = { ...ports, publicUrl, trustedProxies: ['127.0.0.1'] };
+  const trusted = { trustedProxies: ['127.0.0.1'], operatorTrustedProxies: ['127.0.0.1'] };
+  const settings = { ...ports, ...trusted, publicUrl };
   const service = await startTestService({ rails: [], database, settings });
   closers.defer(() => service.close());
   return service;

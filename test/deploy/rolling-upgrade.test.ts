@@ -24,6 +24,7 @@ const SETTINGS = {
   TIBA_MIGRATE: 'no',
   TIBA_STOP_DELAY_SECONDS: '1',
   TIBA_TRUSTED_PROXIES: '127.0.0.1',
+  TIBA_OPERATOR_TRUSTED_PROXIES: '127.0.0.1',
   TIBA_EVENTS_PER_MINUTE: '100000000',
   // A machine that is busy with tests delays every event loop.
   TIBA_EVENT_LOOP_DELAY_MS: '0',

@@ -23,7 +23,7 @@ let other: TestService;
 
 const peopleSettings = (issuer: string): Partial<Settings> => ({
   operatorUrl: OPERATOR_URL,
-  trustedProxies: ['127.0.0.1'],
+  operatorTrustedProxies: ['127.0.0.1'],
   authenticationFailuresPerMinute: 5,
   oidcIssuer: issuer,
   fourEyes: ['limits'],

@@ -66,6 +66,7 @@ export async function openListeners(context: AppContext, services: Services): Pr
   const publicServer = await buildPublicServer(context, services, forClients);
   const operatorServer = await buildOperatorServer(context, services, {
     ...listener,
+    trustedProxies: settings.operatorTrustedProxies,
     connections: connections.operator,
     tls: tls.operator?.identity ?? null,
   });

@@ -56,7 +56,16 @@ export const LISTENER_SETTINGS = {
     'TIBA_TRUSTED_PROXIES',
     '',
     list,
-    'Reverse proxies whose `X-Forwarded-For` header is trusted: addresses or networks (CIDR), separated by commas.',
+    'Reverse proxies in front of the public and the SNAP listener whose `X-Forwarded-For` header is trusted: ' +
+      'addresses or networks (CIDR), separated by commas.',
+  ),
+  operatorTrustedProxies: withDefault(
+    'TIBA_OPERATOR_TRUSTED_PROXIES',
+    '',
+    list,
+    'Those in front of the operator listener. By default it trusts none. A caller at one of these addresses chooses ' +
+      'the address by which its failures are counted, and which is recorded with what people do: name no network ' +
+      'from which the disbursement core or Prometheus connects.',
   ),
   corsOrigins: withDefault(
     'TIBA_CORS_ORIGINS',
@@ -77,7 +86,8 @@ export const LISTENER_SETTINGS = {
     '1000',
     wholeNumber(1, 1_000_000),
     'Limit of open connections from one IP address (IPv6: one /64 network) to each listener of this process. ' +
-      'The addresses in `TIBA_TRUSTED_PROXIES` are exempt.',
+      'The addresses in `TIBA_TRUSTED_PROXIES` are exempt, on the operator listener those in ' +
+      '`TIBA_OPERATOR_TRUSTED_PROXIES`.',
   ),
   tlsCertificateFile: setting(
     'TIBA_TLS_CERTIFICATE_FILE',
