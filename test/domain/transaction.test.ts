@@ -148,6 +148,21 @@ suite('the status of a transaction', () => {
     assert.equal(both.transaction.version, 3);
   });
 
+  test('stays SUCCESS when a bank answers that it failed and was refunded: that is the reversal, once', () => {
+    const refunded = updateTo('FAILED', { refundedAt: LATER, failureReason: 'REFUNDED' });
+    const reversed: Transaction = { ...succeeded, reversedAt: LATER, version: 3 };
+    assert.deepEqual(applyUpdate(succeeded, refunded, at(NOW)), {
+      outcome: 'reversed',
+      transaction: reversed,
+      events: ['disbursement.reversed'],
+    });
+    assert.deepEqual(applyUpdate({ ...reversed, reversedAt: NOW }, refunded, at(NOW)), { outcome: 'unchanged' });
+    const ended = applyUpdate(known, refunded, at(NOW));
+    assert.ok(ended.outcome === 'advanced');
+    assert.deepEqual(ended.transaction, { ...failed, failureReason: 'REFUNDED' });
+    assert.deepEqual(applyUpdate(failed, refunded, at(NOW)), { outcome: 'unchanged' });
+  });
+
   test('keeps the final fields of the first final update: another time or reason is no conflict', () => {
     assert.deepEqual(applyUpdate(succeeded, updateTo('SUCCESS', { processedAt: LATER }), at(NOW)), {
       outcome: 'unchanged',

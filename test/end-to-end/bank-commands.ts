@@ -35,16 +35,16 @@ const ANSWERS: Readonly<Record<string, { readonly answer: BankAnswer; readonly u
 const answerNames = fc.constantFrom(...Object.keys(ANSWERS));
 
 /**
- * Applies the bank's answer to the model. When the bank reports a reversal of a transfer that has succeeded, the
- * reversal is a second update. Returns how many final updates the service must store.
+ * Applies the bank's answer to the model. When the bank reports that it returned the money of a transfer that has
+ * succeeded, that is a reversal. Returns how many final updates the service must store.
  */
 function applyBankAnswer(model: Model, index: number, name: string): number {
   const update = ANSWERS[name]?.update ?? null;
   if (update === null) return 0;
-  const outcome = applyUpdate(model, { ...BARE_UPDATE, index, status: 'PROCESS', ...update });
-  if (name !== 'reversed' || outcome !== 'conflict') return 1;
-  applyUpdate(model, { ...BARE_UPDATE, index, status: 'SUCCESS', reversedAt: TIME_APPLIED });
-  return 2;
+  const reverses = name === 'reversed' && model.transactions.get(index)?.status === 'SUCCESS';
+  const applied: Partial<Update> = reverses ? { status: 'SUCCESS', reversedAt: TIME_APPLIED } : update;
+  applyUpdate(model, { ...BARE_UPDATE, index, status: 'PROCESS', ...applied });
+  return 1;
 }
 
 const canBeInquired = (model: Readonly<Model>, index: number): boolean => {

@@ -53,6 +53,8 @@ export interface InquiryProcessOptions {
   readonly unknownGraceMs?: number;
   /** Called before each statement that is sent outside a database transaction, with its name. A promise delays it. */
   readonly onQuery?: (name: string | undefined) => void | Promise<void>;
+  /** Called before each database transaction. */
+  readonly onTransaction?: () => void;
 }
 
 export interface InquiryBench {
@@ -173,6 +175,10 @@ function startProcess(
     query: async (sql, values, name) => {
       await options.onQuery?.(name);
       return opened.query(sql, values, name);
+    },
+    transaction: async (work) => {
+      options.onTransaction?.();
+      return opened.transaction(work);
     },
   };
   const transactionUpdater = createTestUpdater(database);

@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { DatabaseUnavailable } from '../../apps/server/src/postgres/database.ts';
+import { listStatusUpdates } from '../../apps/server/src/postgres/status-updates.ts';
 import { answerStatus, type BankAnswer, referenceOf } from '../rails/scripted-bank.ts';
 import { idsOf, later, MINUTE_MS, SECOND_MS, START, startBenchWithBank, transactionsIn, until } from './harness.ts';
 
@@ -103,6 +105,31 @@ test('money returned by the bank: FAILED from PROCESS, a reversal if another sou
   assert.equal(reversed.status, 'SUCCESS');
   assert.ok(reversed.reversed_at !== null);
   assert.equal(await inquiries.poll(later(MINUTE_MS, DUE)), 0);
+});
+
+/** Regression: it was a conflict in one database transaction and a reversal in a second one, which could fail alone. */
+test('a reversal is stored in one database transaction: none can get lost after a first one', async () => {
+  const [id = ''] = idsOf('TF', 1);
+  await bench.insertTransactions([id], START);
+  let stored = 0;
+  const { inquiries, transactionUpdater } = bench.startProcess({
+    rails: [bank.rail(keys)],
+    onTransaction() {
+      stored += 1;
+      if (stored > 2) throw new DatabaseUnavailable(new Error('PostgreSQL restarts'), true);
+    },
+  });
+  script = async (request, response) => {
+    const update = { clientId: 'alpha', transactionId: referenceOf(request), status: 'SUCCESS' } as const;
+    await transactionUpdater.apply([{ line: 1, source: 'core', raw: '{}', update }], DUE);
+    answerStatus('04')(request, response);
+  };
+  await inquiries.poll(DUE);
+  const transaction = (await transactionsIn(bench.database)).get(id) ?? assert.fail();
+  assert.equal(transaction.status, 'SUCCESS');
+  assert.ok(transaction.reversed_at !== null);
+  const updates = await listStatusUpdates(bench.database, { clientId: 'alpha', transactionId: id }, 10);
+  assert.deepEqual(updates.map(({ outcome }) => outcome).toSorted(), ['advanced', 'inserted', 'reversed']);
 });
 
 test('contradictory or malformed answers change nothing, and the inquiry is repeated', async () => {

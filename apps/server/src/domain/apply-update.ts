@@ -63,11 +63,21 @@ const INFORMATIONAL_FIELDS = [
  */
 export function applyUpdate(known: Transaction | null, update: StatusUpdate, context: UpdateContext): UpdateResult {
   if (known === null) return createTransaction(update, context);
-  const result = applyToKnown(known, update, context);
+  const result = applyToKnown(known, asReversal(known, update), context);
   const kept = INFORMATIONAL_FIELDS.filter((field) => known[field] !== null && differs(known[field], update[field]));
   if (kept.length === 0 || 'reason' in result) return result;
   const names = kept.map((field) => FEED_FIELD_NAMES[field]).join(', ');
   return { ...result, difference: `${names}: another value than in an earlier status update; the first value stays` };
+}
+
+/**
+ * A bank that has returned the money says so of the whole transfer, whether it had succeeded before or not. After
+ * SUCCESS, which never changes, that is the reversal, and no news where the reversal is known already.
+ */
+function asReversal(known: Transaction, update: StatusUpdate): StatusUpdate {
+  const { refundedAt } = update;
+  if (refundedAt === undefined || known.status !== 'SUCCESS') return update;
+  return { ...update, status: 'SUCCESS', reversedAt: known.reversedAt ?? refundedAt };
 }
 
 function applyToKnown(known: Transaction, update: StatusUpdate, context: UpdateContext): UpdateResult {

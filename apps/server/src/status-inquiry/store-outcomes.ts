@@ -1,5 +1,5 @@
 import { publishedReason } from '../domain/failure-reason.ts';
-import { isFinal, type StatusUpdate } from '../domain/transaction.ts';
+import { isFinal } from '../domain/transaction.ts';
 import { createBatcher } from '../lib/batcher.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -22,7 +22,7 @@ export interface InquiryOutcomesDependencies {
 
 /**
  * Stores the outcomes of one rail's status inquiries. Neither function rejects: an inquiry whose outcome could not be
- * stored is made again when its lease ends.
+ * stored is made again when its lease ends, unless another source has ended the transaction in the meantime.
  */
 export interface InquiryOutcomes {
   /** Resolves when the outcome is committed. */
@@ -59,12 +59,9 @@ export function createInquiryOutcomes(rail: string, dependencies: InquiryOutcome
 
   async function apply(inquiries: readonly InquiryWithStatus[]): Promise<void> {
     const now = new Date(Math.max(...inquiries.map(({ at }) => at.getTime())));
-    const applied = await transactionUpdater.apply(inquiries.map(toReceivedUpdate), now);
-    // The bank returned the money, and another source had reported SUCCESS in the meantime.
-    const reversed = inquiries.filter(
-      ({ outcome }, index) => outcome.reversed && applied[index]?.outcome === 'conflict',
-    );
-    if (reversed.length > 0) await transactionUpdater.apply(reversed.map(toReversal), now);
+    // One database transaction for all that an answer says: what is not stored with it is lost if the transaction has
+    // ended in the meantime, because there are no inquiries about it any more.
+    await transactionUpdater.apply(inquiries.map(toReceivedUpdate), now);
   }
 
   function reportReview(claimed: ClaimedStatusInquiry, next: NextStatusInquiry): void {
@@ -88,7 +85,7 @@ const hasStatus = (completed: CompletedInquiry): completed is InquiryWithStatus 
 
 const sourceOf = ({ rail }: ClaimedStatusInquiry): string => `rail:${rail}`;
 
-const toReceivedUpdate = ({ claimed, outcome }: InquiryWithStatus, index: number): ReceivedUpdate => ({
+const toReceivedUpdate = ({ claimed, outcome, at }: InquiryWithStatus, index: number): ReceivedUpdate => ({
   line: index + 1,
   source: sourceOf(claimed),
   raw: rawOutcome(outcome),
@@ -100,14 +97,9 @@ const toReceivedUpdate = ({ claimed, outcome }: InquiryWithStatus, index: number
     ...(outcome.status === 'FAILED'
       ? { failureReason: publishedReason(outcome.failureReason ?? 'REJECTED_BY_BANK') }
       : {}),
+    ...(outcome.reversed === true ? { refundedAt: at.toISOString() } : {}),
   },
 });
-
-function toReversal({ claimed, outcome, at }: InquiryWithStatus, index: number): ReceivedUpdate {
-  const { clientId, transactionId } = claimed;
-  const update: StatusUpdate = { clientId, transactionId, status: 'SUCCESS', reversedAt: at.toISOString() };
-  return { line: index + 1, source: sourceOf(claimed), raw: rawOutcome(outcome), update };
-}
 
 const rawOutcome = ({ status, failureReason, processedAt, railCode }: StatusOutcome): string =>
   JSON.stringify({ status, failure_reason: failureReason, processed_at: processedAt, rail_code: railCode });
