@@ -51,7 +51,7 @@ const NODE_CHECK_CONNECTIONS = 2;
 
 export async function openPostgresServices(context: AppContext): Promise<PostgresServices> {
   const { options, onClose } = context;
-  const { settings, connection, wallClock = Date.now } = options;
+  const { settings, connection } = options;
   const { log } = options.logging;
   const reservedConnections = LOOK_UP_CONNECTIONS + DELIVERY_CONNECTIONS + LISTENING_CONNECTIONS;
   const distributed = await prepare(context);
@@ -113,7 +113,7 @@ export async function openPostgresServices(context: AppContext): Promise<Postgre
     latestRestore,
     notifications,
     processes,
-    now: () => wallClock() - processes.clockSkewMs(),
+    now: processes.databaseNow,
   };
 }
 

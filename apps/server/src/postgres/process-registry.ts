@@ -6,6 +6,7 @@ import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Database } from './database.ts';
+import { createDatabaseClock } from './database-clock.ts';
 import {
   DEAD_AFTER_SECONDS,
   type Heartbeat,
@@ -29,6 +30,8 @@ export interface ProcessRegistry {
   onHeartbeat(listener: () => void): void;
   /** How far this process's clock is at least ahead of PostgreSQL's, in ms; negative: behind. 0: not noticeably. */
   clockSkewMs(): number;
+  /** PostgreSQL's time as this process knows it from the heartbeats, whatever its own clock does: ms since 1970. */
+  databaseNow(): number;
   /** Removes this process. */
   close(): Promise<void>;
 }
@@ -59,7 +62,8 @@ export async function startProcessRegistry(dependencies: ProcessRegistryDependen
   let failedMs = Number.NEGATIVE_INFINITY;
   let onHeartbeat = (): void => {};
   let skewMs: number | null = null;
-  let isOff = false;
+  const databaseClock = createDatabaseClock(wallClock());
+  const logSkew = createSkewLog(log);
   let utilization = performance.eventLoopUtilization();
 
   function report(): ProcessReport {
@@ -80,7 +84,9 @@ export async function startProcessRegistry(dependencies: ProcessRegistryDependen
 
   async function beat(): Promise<void> {
     const sentMs = wallClock();
+    const monotonicSentMs = performance.now();
     const heartbeat = await recordHeartbeat(database, report());
+    databaseClock.learn(heartbeat.databaseMs, monotonicSentMs, performance.now());
     skewMs = skewOf(heartbeat, sentMs, wallClock());
     const isSettled = performance.now() - failedMs > DEAD_AFTER_SECONDS * 1000;
     const live = 1 + heartbeat.others.length;
@@ -89,11 +95,7 @@ export async function startProcessRegistry(dependencies: ProcessRegistryDependen
     runningProcesses = isSettled ? running : Math.max(running, runningProcesses);
     metrics.liveProcesses.set(liveProcesses);
     metrics.clockSkew.set(skewMs / 1000);
-    const wasOff = isOff;
-    isOff = Math.abs(skewMs) > CLOCK_SKEW_WARNING_MS;
-    if (isOff && !wasOff) {
-      log.warn({ clockSkewMs: skewMs }, "clock differs from postgresql's; not ready beyond 10 s: synchronize it (NTP)");
-    } else if (wasOff && !isOff) log.info({ clockSkewMs: skewMs }, "clock agrees with postgresql's again");
+    logSkew(skewMs);
     onHeartbeat();
   }
 
@@ -112,11 +114,24 @@ export async function startProcessRegistry(dependencies: ProcessRegistryDependen
       onHeartbeat = listener;
     },
     clockSkewMs: () => skewMs ?? 0,
+    databaseNow: databaseClock.now,
     async close() {
       await repetition.stop();
       // Otherwise the others would count this process for some seconds more.
       await removeProcess(database, processId).catch(() => {});
     },
+  };
+}
+
+/** Logs once that the clock is off, and once that it is no longer. */
+function createSkewLog(log: Log): (clockSkewMs: number) => void {
+  let wasOff = false;
+  return (clockSkewMs) => {
+    const isOff = Math.abs(clockSkewMs) > CLOCK_SKEW_WARNING_MS;
+    if (isOff && !wasOff) {
+      log.warn({ clockSkewMs }, "clock differs from postgresql's; not ready beyond 10 s: synchronize it (NTP)");
+    } else if (wasOff && !isOff) log.info({ clockSkewMs }, "clock agrees with postgresql's again");
+    wasOff = isOff;
   };
 }
 

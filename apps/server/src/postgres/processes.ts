@@ -45,7 +45,8 @@ export async function recordHeartbeat(database: Database, report: ProcessReport)
     reportValues(report),
     'heartbeat',
   );
-  return { databaseMs: row?.database_ms ?? Number.NaN, others: row?.others ?? [] };
+  if (row === undefined) throw new Error('a heartbeat returned no row');
+  return { databaseMs: row.database_ms, others: row.others };
 }
 
 const reportValues = (report: ProcessReport): unknown[] => [
