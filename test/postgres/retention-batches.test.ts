@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
+import { beginArchive, endArchive } from '../../apps/server/src/postgres/archive-files.ts';
 import { type Database, DatabaseUnavailable } from '../../apps/server/src/postgres/database.ts';
 import { scanCallbacks } from '../../apps/server/src/postgres/retention/callbacks.ts';
 import { scanEvents } from '../../apps/server/src/postgres/retention/events.ts';
@@ -128,6 +129,34 @@ test('clients that wait for the archive do not keep the old events of others, an
     (await eventBatches(1_000)).reduce((sum, size) => sum + size, 0),
     40 * 49 + 1,
   );
+});
+
+/** Regression: it deleted events that no archive had, and the archive went on after them. */
+test('a batch in the middle of which the archive begins deletes no event that the archive begins with', async () => {
+  await addClientsWithEvents(sql, 'begins-', 2, 4);
+  const { database } = service.app;
+  let begun = false;
+  const beginning: Database = {
+    ...database,
+    async query(statement, values, name) {
+      if (statement.includes('set removed_up_to') && !begun) {
+        begun = true;
+        await beginArchive(database);
+      }
+      return database.query(statement, values, name);
+    },
+  };
+  assert.deepEqual(await scanBatches(scanEvents(beginning, 6)), []);
+  assert.ok(begun);
+  const kept = await sql(
+    `select removed_up_to::int, archived_up_to::int, (select count(*)::int from tiba.events v where v.client_id = s.client_id)
+       from tiba.event_sequences s where starts_with(client_id, 'begins-')`,
+  );
+  const whole = { removed_up_to: 0, archived_up_to: 0, count: 4 };
+  assert.deepEqual(kept, [whole, whole]);
+  await sql("update tiba.event_sequences set archived_up_to = 3 where starts_with(client_id, 'begins-')");
+  assert.deepEqual(await eventBatches(6), [6]);
+  await endArchive(database);
 });
 
 interface PlanNode {

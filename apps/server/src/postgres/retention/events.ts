@@ -29,18 +29,29 @@ async function scan(database: Database, { before, limit, clients }: Batch<string
     clients.map(({ clientId }) => clientId),
     clients.map(({ position }) => position ?? '0'),
   ]);
+  const removable: OldEvents[] = [];
   // One by one: each statement locks the sequence of its client, which the client's events wait for.
-  for (const { client_id: clientId, last } of examined.filter(({ grows }) => grows)) {
-    await database.query(
-      'update tiba.event_sequences set removed_up_to = $2 where client_id = $1 and removed_up_to < $2',
-      [clientId, last],
-    );
-  }
+  for (const events of examined) if (!events.grows || (await grow(database, events))) removable.push(events);
   return {
-    deleted: examined.length === 0 ? 0 : await deleteEvents(database, examined),
+    deleted: removable.length === 0 ? 0 : await deleteEvents(database, removable),
     isFull: examined.reduce((sum, { count }) => sum + count, 0) === limit,
-    positions: examined.map(({ client_id: clientId, last }) => ({ clientId, position: last })),
+    // The others are examined again, as what has changed meanwhile.
+    positions: removable.map(({ client_id: clientId, last }) => ({ clientId, position: last })),
   };
+}
+
+/**
+ * Whether the client's `removed_up_to` has grown to the last of these events. It has not when the archive began since
+ * they were examined: it begins with the event after `removed_up_to`, so it does not have them.
+ */
+async function grow(database: Database, { client_id: clientId, last }: OldEvents): Promise<boolean> {
+  const grown = await database.query(
+    `update tiba.event_sequences set removed_up_to = $2
+      where client_id = $1 and removed_up_to < $2 and (archived_up_to is null or archived_up_to >= $2)
+     returning client_id`,
+    [clientId, last],
+  );
+  return grown.length > 0;
 }
 
 function deleteEvents(database: Database, examined: readonly OldEvents[]): Promise<number> {
