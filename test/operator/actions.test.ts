@@ -10,6 +10,7 @@ import { databaseUrlOf, manage } from '../manage/manage-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
 import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { addMachine, type Machine } from './machine.ts';
 
 /** What operators do, and the record of it. */
 
@@ -28,7 +29,7 @@ const bank: Rail = {
 let service: TestService;
 let receiver: HttpReceiver;
 let sql: Awaited<ReturnType<typeof openSql>>;
-const tokens: Record<string, string> = {};
+const machines: Record<string, Machine> = {};
 
 before(async () => {
   receiver = await startHttpReceiver();
@@ -39,7 +40,7 @@ before(async () => {
     ['engineer', ['operator:read', 'operator:write', 'operator:unmask']],
     ['auditor', ['audit:read']],
   ] as const) {
-    tokens[clientId] = (await service.addClient(clientId, [...scopes])).token;
+    machines[clientId] = await addMachine(service, clientId, scopes);
   }
 });
 after(async () => {
@@ -48,17 +49,13 @@ after(async () => {
   await service?.close();
 });
 
+const as = (who: string): Machine => machines[who] ?? assert.fail(who);
+
 const act = (method: string, path: string, body: unknown, who = 'engineer'): Promise<Answer> =>
-  send(`${service.operatorUrl}/operator/v1/${path}`, {
-    method,
-    headers: { authorization: `Bearer ${tokens[who]}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+  as(who).act(method, path, body);
 
 const readAudit = (query = '', headers: Record<string, string> = {}): Promise<Answer> =>
-  send(`${service.operatorUrl}/operator/v1/audit${query}`, {
-    headers: { authorization: `Bearer ${tokens['auditor']}`, ...headers },
-  });
+  as('auditor').get(`audit${query}`, headers);
 
 type Action = Readonly<Record<string, string | number | null>>;
 
@@ -148,11 +145,10 @@ test('what was not delivered is listed over all clients, page by page', async ()
     [endpointId],
   );
   const list = async (query: string) =>
-    assertSuccess(
-      await send(`${service.operatorUrl}/operator/v1/callback-deliveries${query}`, {
-        headers: { authorization: `Bearer ${tokens['viewer']}` },
-      }),
-    ) as { deliveries: Record<string, unknown>[]; next_cursor: string | null };
+    assertSuccess(await as('viewer').get(`callback-deliveries${query}`)) as {
+      deliveries: Record<string, unknown>[];
+      next_cursor: string | null;
+    };
   const ids: unknown[] = [];
   for (let query = '?limit=2'; ; ) {
     const { deliveries, next_cursor: cursor } = await list(query);
@@ -172,9 +168,7 @@ test('what was not delivered is listed over all clients, page by page', async ()
   assert.equal(exhausted.deliveries[0]?.['origin'], receiver.url);
   assert.deepEqual((await list('?client_id=alpha')).deliveries, []);
   assertError(
-    await send(`${service.operatorUrl}/operator/v1/callback-deliveries?endpoint_id=${endpointId}`, {
-      headers: { authorization: `Bearer ${tokens['viewer']}` },
-    }),
+    await as('viewer').get(`callback-deliveries?endpoint_id=${endpointId}`),
     'INVALID_REQUEST',
     /endpoint_id needs client_id/,
   );
@@ -265,13 +259,7 @@ test('many at the same time make one chain; pages and the export have all of it'
   }
   assert.deepEqual(paged, exported);
   assertError(await readAudit('?actors=x'), 'INVALID_REQUEST');
-  assertError(
-    await send(`${service.operatorUrl}/operator/v1/audit`, {
-      headers: { authorization: `Bearer ${tokens['viewer']}` },
-    }),
-    'FORBIDDEN',
-    /audit:read/,
-  );
+  assertError(await as('viewer').get('audit'), 'FORBIDDEN', /audit:read/);
 });
 
 /** As docs/operating.md says that a hash is made. */

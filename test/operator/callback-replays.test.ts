@@ -7,18 +7,19 @@ import { feedSuccesses, openSql, register } from '../callbacks/endpoints-harness
 import { assertError, assertSuccess } from '../contract/assertions.ts';
 import { eventually } from '../support/eventually.ts';
 import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
-import { type Answer, CLIENT_SCOPES, send, startTestService, type TestService } from '../support/service.ts';
+import { type Answer, CLIENT_SCOPES, startTestService, type TestService } from '../support/service.ts';
+import { addMachine, type Machine } from './machine.ts';
 
 /** An operator sends many callbacks of a client again. */
 
-const PATH = '/operator/v1/callback-replays';
+const PATH = 'callback-replays';
 const ALWAYS = { from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z' };
 const REASON = { reason: 'Ticket 4711: they lost a day' };
 
 let service: TestService;
 let receiver: HttpReceiver;
 let sql: Awaited<ReturnType<typeof openSql>>;
-const tokens: Record<string, string> = {};
+const machines: Record<string, Machine> = {};
 
 before(async () => {
   receiver = await startHttpReceiver();
@@ -28,7 +29,7 @@ before(async () => {
     ['viewer', ['operator:read']],
     ['engineer', ['operator:read', 'operator:write']],
   ] as const) {
-    tokens[clientId] = (await service.addClient(clientId, [...scopes])).token;
+    machines[clientId] = await addMachine(service, clientId, scopes);
   }
 });
 after(async () => {
@@ -37,26 +38,14 @@ after(async () => {
   await receiver?.close();
 });
 
+const as = (who: string): Machine => machines[who] ?? assert.fail(who);
+
 const order = (body: Record<string, unknown>, key: string | null = null, who = 'engineer'): Promise<Answer> =>
-  send(service.operatorUrl + PATH, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${tokens[who]}`,
-      'content-type': 'application/json',
-      ...(key === null ? {} : { 'idempotency-key': key }),
-    },
-    body: JSON.stringify(body),
-  });
+  as(who).act('POST', PATH, body, key === null ? {} : { 'idempotency-key': key });
 
-const read = (path: string): Promise<Answer> =>
-  send(`${service.operatorUrl}${PATH}${path}`, { headers: { authorization: `Bearer ${tokens['viewer']}` } });
+const read = (path: string): Promise<Answer> => as('viewer').get(PATH + path);
 
-const cancel = (replayId: string): Promise<Answer> =>
-  send(`${service.operatorUrl}${PATH}/${replayId}/cancel`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${tokens['engineer']}`, 'content-type': 'application/json' },
-    body: JSON.stringify(REASON),
-  });
+const cancel = (replayId: string): Promise<Answer> => as('engineer').act('POST', `${PATH}/${replayId}/cancel`, REASON);
 
 interface Replay {
   readonly replay_id: string;

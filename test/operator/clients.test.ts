@@ -11,6 +11,7 @@ import { eventually } from '../support/eventually.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { type Answer, send, startTestService, type TestService } from '../support/service.ts';
 import { type Browser, logIn } from './browser.ts';
+import { addMachine } from './machine.ts';
 
 /** Clients, their secrets and their endpoints over the operator API, where a second person approves what is a key. */
 
@@ -224,21 +225,15 @@ test('endpoints of a client are registered, changed and disabled; people see no 
 });
 
 test('a caller gives only scopes that it could use itself, and no person those of the feed', async () => {
-  const { token } = await service.addClient('registrar', ['operator:read', 'operator:write']);
+  const machine = await addMachine(service, 'registrar', ['operator:read', 'operator:write']);
   await service.addClient('second-core', ['feed:write']);
   const state = () => sql('select client_id, scopes, secret_hash, second_secret_hash from tiba.clients order by 1');
   const before = await state();
-  const asMachine: Browser['act'] = (method, path, body) =>
-    send(`${service.operatorUrl}/operator/v1/${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
   const callers = [
     [engineer.act, 'feed:write', 'no person with the role engineer has'],
     [budi.act, 'feed:write', 'no person with the role approver has'],
-    [asMachine, 'feed:write', 'your access token lacks'],
-    [asMachine, 'operator:unmask, audit:read', 'your access token lacks'],
+    [machine.act, 'feed:write', 'your access token lacks'],
+    [machine.act, 'operator:unmask, audit:read', 'your access token lacks'],
   ] as const;
   for (const [act, refused, lacking] of callers) {
     const all = ['status:read', 'operator:write', ...refused.split(', ')];
@@ -260,7 +255,7 @@ test('a caller gives only scopes that it could use itself, and no person those o
   const kept = ['status:read', 'feed:write', 'audit:read'];
   assert.deepEqual((await done('PATCH', 'clients/second-core', { scopes: kept }))['scopes'], kept);
   const own = ['events:read', 'operator:read'];
-  assert.deepEqual(assertSuccess(await asMachine('PATCH', 'clients/gamma', { ...WHY, scopes: own }))['scopes'], own);
+  assert.deepEqual(assertSuccess(await machine.act('PATCH', 'clients/gamma', { ...WHY, scopes: own }))['scopes'], own);
   await propose('POST', 'clients/gamma/secrets');
 });
 
@@ -327,16 +322,10 @@ test('a client uses SNAP with a key and a secret, until it is ended', async () =
 });
 
 test('an access token makes no key, and searches by account numbers a limited number of times', async () => {
-  const { token } = await service.addClient('help-desk', ['operator:read', 'operator:write']);
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const answer = await send(`${service.operatorUrl}/operator/v1/clients/beta/secrets`, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify(WHY),
-  });
+  const machine = await addMachine(service, 'help-desk', ['operator:read', 'operator:write']);
+  const answer = await machine.act('POST', 'clients/beta/secrets', WHY);
   assertError(answer, 'FORBIDDEN', /needs the approval of a second person \(TIBA_FOUR_EYES: keys\)/);
-  const search = (): Promise<Answer> =>
-    send(`${service.operatorUrl}/operator/v1/transactions?account_number=1234567890`, { headers });
+  const search = (): Promise<Answer> => machine.get('transactions?account_number=1234567890');
   for (let count = 0; count < SEARCHES_PER_HOUR; count += 1) assertSuccess(await search());
   assertError(await search(), 'RATE_LIMIT_EXCEEDED', /At most 3 searches by an account number in an hour/);
 });

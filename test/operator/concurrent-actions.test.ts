@@ -7,30 +7,24 @@ import { claimDueStatusInquiries, claimStatusInquiry } from '../../apps/server/s
 import { openSql } from '../callbacks/endpoints-harness.ts';
 import { assertSuccess } from '../contract/assertions.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { addMachine, type Machine } from './machine.ts';
 
 /** Actions of operators while something else changes the same rows, and with parameters that name nothing. */
 
 let service: TestService;
 let sql: Awaited<ReturnType<typeof openSql>>;
-let token: string;
+let engineer: Machine;
 
 before(async () => {
   service = await startTestService({ rails: [] });
   sql = await openSql(service);
-  ({ token } = await service.addClient('engineer', ['operator:read', 'operator:write', 'operator:unmask']));
+  engineer = await addMachine(service, 'engineer', ['operator:read', 'operator:write', 'operator:unmask']);
 });
 after(async () => {
   await sql?.end();
   await service?.close();
 });
-
-const act = (method: string, path: string, body: unknown): Promise<Answer> =>
-  send(`${service.operatorUrl}/operator/v1/${path}`, {
-    method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
 
 const REASON = { reason: 'Ticket 4711: the customer asks' };
 
@@ -46,7 +40,10 @@ test('an inquiry that is in flight does not undo the end of a review, and stays 
   );
   const { claimed } = await claimStatusInquiry(service.app.database, key, conditions);
   assert.ok(claimed !== null);
-  assert.equal(assertSuccess(await act('POST', 'transactions/TB0000000005/resolve-review', REASON))['resolved'], true);
+  assert.equal(
+    assertSuccess(await engineer.act('POST', 'transactions/TB0000000005/resolve-review', REASON))['resolved'],
+    true,
+  );
   assert.equal((await claimStatusInquiry(service.app.database, key, conditions)).claimed, null);
   assert.deepEqual(await claimDueStatusInquiries(service.app.database, { rail: key.rail, leaseMs: 1, limit: 9 }), []);
   const next = { nextAt: now, attempts: 9, unknownSince: now, reviewSince: now };
@@ -69,13 +66,14 @@ test('a path that PostgreSQL cannot hold as text names nothing', async () => {
       ['POST', `clients/alpha/secrets/${text}/retire`],
       ['POST', `clients/alpha/snap/keys/${text}/remove`],
     ] as const) {
-      const { status } = await act(method, path, { ...REASON, ...(path.endsWith('resend') && { client_id: 'alpha' }) });
+      const { status } = await engineer.act(method, path, {
+        ...REASON,
+        ...(path.endsWith('resend') && { client_id: 'alpha' }),
+      });
       assert.ok(status === 404 || status === 400, `${path}: ${status}`);
     }
     for (const path of [`transactions/${text}`, `transactions/${text}/timeline`]) {
-      const { status } = await send(`${service.operatorUrl}/operator/v1/${path}`, {
-        headers: { authorization: `Bearer ${token}` },
-      });
+      const { status } = await engineer.get(path);
       assert.ok(status === 404 || status === 400, `${path}: ${status}`);
     }
   }
@@ -88,7 +86,7 @@ test('a change by two operators at the same time is recorded by the one that mad
     // Another operator has disabled the client, and commits after this one's action began.
     await other.query('begin');
     await other.query("update tiba.clients set disabled_at = now() where client_id = 'beta'");
-    const enabled = act('PATCH', 'clients/beta', { ...REASON, disabled: false });
+    const enabled = engineer.act('PATCH', 'clients/beta', { ...REASON, disabled: false });
     await eventually('the action waits', async () => {
       const [waiting] = await sql(
         "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",

@@ -6,8 +6,9 @@ import { recordRestore } from '../../apps/server/src/postgres/restores.ts';
 import { openSql, register } from '../callbacks/endpoints-harness.ts';
 import { assertError, assertSuccess } from '../contract/assertions.ts';
 import { databaseUrlOf, manage } from '../manage/manage-process.ts';
-import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { type Answer, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { type Browser, logIn } from './browser.ts';
+import { addMachine } from './machine.ts';
 
 /** Changes that a second person must approve: there is no way around it. */
 
@@ -245,12 +246,8 @@ suite('there is no way around a proposal', () => {
   const limits = { accounts_per_day: 123_456 };
 
   test('by an access token', async () => {
-    const { token } = await service.addClient('machine', ['operator:read', 'operator:write']);
-    const answer = await send(`${service.operatorUrl}/operator/v1/clients/beta`, {
-      method: 'PATCH',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ ...WHY, limits }),
-    });
+    const machine = await addMachine(service, 'machine', ['operator:read', 'operator:write']);
+    const answer = await machine.act('PATCH', 'clients/beta', { ...WHY, limits });
     assertError(answer, 'FORBIDDEN', /needs the approval of a second person \(TIBA_FOUR_EYES: limits\)/);
     assert.notEqual(await limitOfBeta(), limits.accounts_per_day);
   });

@@ -8,6 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
 import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { logIn } from './browser.ts';
+import { addMachine } from './machine.ts';
 
 /** GET /operator/v1/transactions/{transaction_id} and its timeline. */
 
@@ -111,13 +112,9 @@ test('a conflict says what it contradicts, without names and numbers that the co
 });
 
 test('what operators did with it, without the reasons, which have names of customers', async () => {
-  const engineer = await service.addClient('engineer', ['operator:write', 'operator:unmask']);
+  const engineer = await addMachine(service, 'engineer', ['operator:write', 'operator:unmask']);
   const act = (path: string, body: Record<string, unknown>): Promise<Answer> =>
-    send(`${service.operatorUrl}/operator/v1/${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${engineer.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ reason: 'SITI RAHAYU with 9876543210 asks', ...body }),
-    });
+    engineer.act('POST', path, { reason: 'SITI RAHAYU with 9876543210 asks', ...body });
   const delivery = (await timelineOf()).find(({ kind }) => kind === 'callback_delivery');
   const deliveryId = delivery?.facts.find(({ name }) => name === 'delivery_id')?.value ?? assert.fail();
   assertSuccess(await act('transactions/TB0000000001/unmask', {}));
