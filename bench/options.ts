@@ -45,7 +45,7 @@ export interface Options {
   readonly scaleRows: number;
 }
 
-export const LOAD_NAMES = ['wrk', 'autocannon'] as const;
+const LOAD_NAMES = ['wrk', 'autocannon'] as const;
 export type LoadName = (typeof LOAD_NAMES)[number];
 
 export const USAGE = `npm run bench -- [options]

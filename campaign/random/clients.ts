@@ -10,7 +10,7 @@ import type { Caller } from './caller.ts';
 import type { Canaries } from './canaries.ts';
 
 /** Those whose transactions are known, one with a low limit, one that sends random requests, and the operator's. */
-export const CLIENT_IDS = ['alpha', 'beta', 'limited', 'fuzz', 'core', 'operator'] as const;
+const CLIENT_IDS = ['alpha', 'beta', 'limited', 'fuzz', 'core', 'operator'] as const;
 export type ClientId = (typeof CLIENT_IDS)[number];
 
 /** Owners of known transactions. */

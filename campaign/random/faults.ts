@@ -25,10 +25,10 @@ export type OtherFault =
   | { readonly kind: 'faulty receiver'; readonly mode: ReceiverMode; readonly durationMs: number };
 
 /** How the path to the bank behaves: `another account` answers with the verdict on the account before. */
-export const BANK_MODES = ['slow', 'html', 'another account', 'cut', 'closed', 'server errors'] as const;
+const BANK_MODES = ['slow', 'html', 'another account', 'cut', 'closed', 'server errors'] as const;
 export type BankMode = (typeof BANK_MODES)[number];
 
-export const RECEIVER_MODES = ['hangs', 'garbage', 'server errors', 'cut'] as const;
+const RECEIVER_MODES = ['hangs', 'garbage', 'server errors', 'cut'] as const;
 export type ReceiverMode = (typeof RECEIVER_MODES)[number];
 
 export interface PlannedFault {

@@ -171,7 +171,7 @@ function parsePublicKey(pem: string): KeyObject | string {
 }
 
 /** The banks that it can simulate: the values of `BANK_FORM`. */
-export const BANK_PROFILE_NAMES = [
+const BANK_PROFILE_NAMES = [
   'snap',
   'snap-bca',
   'snap-bri',

@@ -83,7 +83,7 @@ export type NoVerdictReason =
   | NotSentReason;
 
 /** The inquiry was not sent; a later one may be. Set by the code that protects the bank, never by a rail. */
-export const NOT_SENT_REASONS = [
+const NOT_SENT_REASONS = [
   /** The bank failed too often: its circuit breaker is open. */
   'circuit_open',
   /** The maximum number of inquiries is in flight. */
