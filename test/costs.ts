@@ -14,11 +14,11 @@ export async function describeCosts(directory: string, postgresMs: number): Prom
     names.map(async (name) => JSON.parse(await readFile(path.join(directory, name), 'utf8')) as FileCost[]),
   ).then((each) => each.flat());
   const totalMs = costs.reduce((sum, cost) => sum + cost.processorMs, 0);
-  const dearest = costs.toSorted((one, other) => other.processorMs - one.processorMs).slice(0, LISTED);
+  const mostExpensive = costs.toSorted((one, other) => other.processorMs - one.processorMs).slice(0, LISTED);
   return [
     `processor time: ${seconds(postgresMs, 0)} s of the shared PostgreSQL, ${seconds(totalMs, 0)} s of ` +
       `${costs.length} files in ${names.length} processes; of these the most expensive, in seconds:`,
-    ...dearest.map(({ file, processorMs }) => `${seconds(processorMs, 1).padStart(8)}  ${file}`),
+    ...mostExpensive.map(({ file, processorMs }) => `${seconds(processorMs, 1).padStart(8)}  ${file}`),
   ].join('\n');
 }
 

@@ -1,7 +1,7 @@
 import { type EventRange, type ReplayedState, replayRangeIn } from './callback-replays.ts';
 import type { Database } from './database.ts';
 
-/** Replays of many callbacks: jobs of operators. */
+/** Replays of many callbacks, which operators order. */
 
 export const REPLAY_STATES = ['RUNNING', 'COMPLETED', 'CANCELLED'] as const;
 export type ReplayState = (typeof REPLAY_STATES)[number];
@@ -18,7 +18,7 @@ export interface ReplayKey {
   readonly clientId: string;
 }
 
-/** A job. Times are ISO 8601 UTC. */
+/** A replay. Times are ISO 8601 UTC. */
 export interface RangeReplay extends ReplayKey {
   readonly events: EventRange;
   readonly deliveryState: ReplayedState | null;

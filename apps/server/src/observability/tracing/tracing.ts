@@ -52,8 +52,9 @@ export const traceFields = (span: SpanReference | undefined): Readonly<Record<st
 export const traceparentOf = ({ traceId, spanId }: SpanReference): string => `00-${traceId}-${spanId}-01`;
 
 /**
- * What has caused the latest changes of transactions and jobs, so that their callbacks become part of its trace. In
- * memory, in this process: a callback that another process sends, or that is due much later, has a trace of its own.
+ * What has caused the latest changes of transactions and bulk validations, so that their callbacks become part of its
+ * trace. In memory, in this process: a callback that another process sends, or that is due much later, has a trace of
+ * its own.
  */
 export interface Causes {
   remember(clientId: string, subjectId: string, cause: SpanReference): void;
