@@ -259,6 +259,7 @@ create table tiba.event_sequences (
   last_sequence bigint not null,
   removed_up_to bigint default 0 not null,
   archived_up_to bigint,
+  endpoints_version integer default 0 not null,
   constraint event_sequences_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
   constraint event_sequences_pkey PRIMARY KEY (client_id)
 );

@@ -1,6 +1,7 @@
 import type { Database, Query } from './database.ts';
 import { databaseOfClient } from './distributed/one-client.ts';
 import { type EndpointKey, notifyDue } from './due-endpoints.ts';
+import { noteEndpointChange } from './events.ts';
 
 /**
  * Who or what disabled an endpoint: its client, the operator, its receiver by answering 410, or failures over a long
@@ -56,6 +57,7 @@ export function insertEndpoint(
        returning ${ENDPOINT_COLUMNS}`,
       [clientId, endpointId, url, kinds, secretSealed, endpointsMax],
     );
+    if (rows.length > 0) await noteEndpointChange(query, clientId);
     return rows.map(fromRow)[0] ?? null;
   });
 }
@@ -144,6 +146,7 @@ export async function beginEndpointChange(
     [clientId, endpointId, url, kinds, disabled, reenabled, before.rows[0]?.now ?? null, disabledBy],
   );
   const lastDue = reenabled ? await makePendingDue(query, key, '0') : null;
+  if (rows.length > 0) await noteEndpointChange(query, clientId);
   return { changed: rows.map(fromRow)[0] ?? null, makeRestDue: (database) => makeAllDue(database, key, lastDue) };
 }
 

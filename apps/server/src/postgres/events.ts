@@ -43,12 +43,7 @@ export async function insertEvents(query: Query, events: readonly NewEvent[]): P
     }
     return;
   }
-  const clients = [...byClient.keys()];
-  const { rows } = await query<NumberedRow>(
-    NUMBER_SQL,
-    [clients, clients.map((clientId) => byClient.get(clientId)?.length ?? 0)],
-    'number-events',
-  );
+  const rows = await numberEvents(query, byClient);
   const eventRows: string[] = [];
   const deliveryRows: string[] = [];
   const due: EndpointKey[] = [];
@@ -70,6 +65,35 @@ export async function insertEvents(query: Query, events: readonly NewEvent[]): P
   if (deliveryRows.length === 0) return;
   await query.copy(DELIVERIES_SQL, deliveryRows.join(''));
   await notifyDue(query, due);
+}
+
+/** Numbers the events, and finds the endpoints that want events of these clients. */
+async function numberEvents(
+  query: Query,
+  byClient: ReadonlyMap<string, { readonly length: number }>,
+): Promise<readonly NumberedRow[]> {
+  const clients = [...byClient.keys()];
+  const counts = Array.from(byClient.values(), ({ length }) => length);
+  const { rows } = await query<NumberedRow>(NUMBER_SQL, [clients, counts], 'number-events');
+  if (rows.every(({ is_current: isCurrent }) => isCurrent)) return rows;
+  return (await query<NumberedRow>(CURRENT_SQL, [clients])).rows;
+}
+
+/**
+ * Call it last in a database transaction that registers or changes endpoints of this client: once it is committed, each
+ * event that is committed later has its deliveries.
+ *
+ * It locks the client's row in `event_sequences`, so the transaction commits before the events of another one are
+ * numbered, or after they are committed. In the first case that one may have waited for the row with a snapshot without
+ * this change: then it finds another version in the row than in its snapshot, and reads the endpoints again.
+ */
+export async function noteEndpointChange(query: Query, clientId: string): Promise<void> {
+  await query(
+    // The row may be missing: without it, the client's first event would not wait.
+    `insert into tiba.event_sequences as counts (client_id, last_sequence, endpoints_version) values ($1, 0, 1)
+     on conflict (client_id) do update set endpoints_version = counts.endpoints_version + 1`,
+    [clientId],
+  );
 }
 
 const eventRow = ({ clientId, occurredAt, version, subjectId, kind, data }: NewEvent, sequence: string): string =>
@@ -95,7 +119,21 @@ interface NumberedRow extends Record<string, unknown> {
   /** The enabled endpoints, and the kinds that each wants, with commas between them. */
   endpoint_ids: string[];
   kinds: string[];
+  /** False when the statement may not see endpoints that were changed while it waited: see `noteEndpointChange`. */
+  is_current: boolean;
 }
+
+/** SQL: the endpoints of each client `n`. */
+const withEndpoints = (numbered: string): string => `
+select n.client_id, n.last_sequence,
+       coalesce(array_agg(e.endpoint_id) filter (where e.endpoint_id is not null), '{}') as endpoint_ids,
+       coalesce(array_agg(array_to_string(e.kinds, ',')) filter (where e.endpoint_id is not null), '{}') as kinds,
+       -- Of the row as it was locked, and as the snapshot of this statement has it.
+       n.endpoints_version is not distinct from (select s.endpoints_version from tiba.event_sequences s
+                                                  where s.client_id = n.client_id) as is_current
+  from ${numbered} n
+  left join tiba.callback_endpoints e on e.client_id = n.client_id and e.disabled_at is null
+ group by n.client_id, n.last_sequence, n.endpoints_version`;
 
 const NUMBER_SQL = `
 with numbered as (
@@ -103,14 +141,10 @@ with numbered as (
   -- In key order, so that concurrent transactions with the same clients cannot deadlock.
   select client_id, count from unnest($1::text[], $2::bigint[]) as k (client_id, count) order by client_id
   on conflict (client_id) do update set last_sequence = counts.last_sequence + excluded.last_sequence
-  returning client_id, last_sequence
-)
-select n.client_id, n.last_sequence,
-       coalesce(array_agg(e.endpoint_id) filter (where e.endpoint_id is not null), '{}') as endpoint_ids,
-       coalesce(array_agg(array_to_string(e.kinds, ',')) filter (where e.endpoint_id is not null), '{}') as kinds
-  from numbered n
-  left join tiba.callback_endpoints e on e.client_id = n.client_id and e.disabled_at is null
- group by n.client_id, n.last_sequence`;
+  returning client_id, last_sequence, endpoints_version
+)${withEndpoints('numbered')}`;
+
+const CURRENT_SQL = withEndpoints('(select * from tiba.event_sequences where client_id = any ($1))');
 
 /**
  * SQL for what the subject of an event `v` looked like after it; read it with `eventDataJson`. An event of a

@@ -49,6 +49,8 @@ async function insertDeliveries(
   clientId: string,
   events: readonly { readonly sequence: string; readonly kind: string }[],
 ): Promise<void> {
+  // A statement of its own, after the numbering: it sees each change of endpoints that was committed before the number
+  // was locked (see `noteEndpointChange`).
   const { rows: endpoints } = await query<{ endpoint_id: string; kinds: string[] }>(
     'select endpoint_id, kinds from tiba.callback_endpoints where client_id = $1 and disabled_at is null',
     [clientId],

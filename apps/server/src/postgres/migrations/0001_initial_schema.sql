@@ -392,6 +392,9 @@ create table tiba.event_sequences (
   -- The transactions that events up to this number ended are in the archive. Later events are not removed. null: there
   -- is no archive.
   archived_up_to bigint,
+  -- Each change of the client's callback endpoints raises it, so that a statement that numbers events notices a change
+  -- for which it has waited.
+  endpoints_version integer not null default 0,
   constraint event_sequences_pkey primary key (client_id),
   constraint event_sequences_client_id_fkey foreign key (client_id) references tiba.clients
 );

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, suite, test } from 'node:test';
+import pg from 'pg';
+import { changeEndpoint, insertEndpoint } from '../../apps/server/src/postgres/callback-endpoints.ts';
+import type { Database } from '../../apps/server/src/postgres/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { type DeliverySetup, setUpDeliveries } from './delivery-setup.ts';
+
+/** Endpoints are registered and changed while events are stored. */
+
+let setup: DeliverySetup & { close(): Promise<void> };
+before(async () => {
+  setup = await setUpDeliveries();
+});
+after(() => setup?.close());
+
+const URL = 'https://callbacks.example.com/';
+const WANTED = ['disbursement.succeeded'];
+const OTHERS = ['disbursement.failed'];
+
+const register = (database: Database, endpointId: string, kinds = WANTED): Promise<unknown> =>
+  insertEndpoint(database, { clientId: 'alpha', endpointId, url: URL, kinds, secretSealed: randomBytes(60) }, 100);
+
+/** What makes an endpoint want the events that are stored at the same time. */
+const CHANGES = {
+  registered: {
+    prepare: async () => {},
+    change: register,
+  },
+  enabled: {
+    prepare: async (endpointId: string) => {
+      await register(setup.database, endpointId);
+      await changeEndpoint(setup.database, { clientId: 'alpha', endpointId }, { disabled: true });
+    },
+    change: (database: Database, endpointId: string) =>
+      changeEndpoint(database, { clientId: 'alpha', endpointId }, { disabled: false }),
+  },
+  'given the kind': {
+    prepare: (endpointId: string) => register(setup.database, endpointId, OTHERS),
+    change: (database: Database, endpointId: string) =>
+      changeEndpoint(database, { clientId: 'alpha', endpointId }, { kinds: WANTED }),
+  },
+} as const;
+
+const untilLockWaits = (count: number): Promise<void> =>
+  eventually(`${count} statements that wait for a lock`, async () => (await lockWaits()) >= count);
+
+async function lockWaits(): Promise<number> {
+  const rows = await setup.database.query(
+    "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  );
+  return rows.length;
+}
+
+async function sequencesIn(table: 'events' | 'callback_outbox', endpointId: string | null): Promise<number[]> {
+  const rows = await setup.database.query<{ sequence: number }>(
+    `select sequence::int from tiba.${table}
+      where client_id = 'alpha' ${endpointId === null ? '' : 'and endpoint_id = $1'} order by sequence`,
+    endpointId === null ? [] : [endpointId],
+  );
+  return rows.map(({ sequence }) => sequence);
+}
+
+/** Locks the numbers of the client's events, as another process does that stores some. */
+async function holdNumbers(): Promise<() => Promise<void>> {
+  const client = new pg.Client(setup.testDatabase.connection);
+  await client.connect();
+  await client.query('begin');
+  await client.query("update tiba.event_sequences set last_sequence = last_sequence where client_id = 'alpha'");
+  return async () => {
+    await client.query('commit');
+    await client.end();
+  };
+}
+
+/**
+ * Regression: events were numbered, and their endpoints read, in one statement, whose snapshot was older than its wait
+ * for the client's numbers. So events that were committed after the answer to a registration had no delivery.
+ */
+for (const [name, { prepare, change }] of Object.entries(CHANGES)) {
+  suite(`an endpoint that is ${name} while events wait for their numbers`, () => {
+    test('gets each event that is committed after the answer', async () => {
+      const endpointId = `ep_${randomBytes(6).toString('hex')}`;
+      await prepare(endpointId);
+      await setup.succeed(1);
+      const release = await holdNumbers();
+      const feeding = setup.succeed(1);
+      await untilLockWaits(1);
+      let answered = false;
+      const changing = change(setup.database, endpointId).then(() => (answered = true));
+      await eventually('the change to be answered, or to wait', async () => answered || (await lockWaits()) === 2);
+      const releasing = answered ? null : release();
+      await changing;
+      const before = new Set(await sequencesIn('events', null));
+      await (releasing ?? release());
+      await feeding;
+      const committedLater = (await sequencesIn('events', null)).filter((sequence) => !before.has(sequence));
+      const delivered = new Set(await sequencesIn('callback_outbox', endpointId));
+      assert.deepEqual(
+        committedLater.filter((sequence) => !delivered.has(sequence)),
+        [],
+      );
+    });
+
+    test('gets them when the events began to wait before the change was committed', async () => {
+      const endpointId = `ep_${randomBytes(6).toString('hex')}`;
+      await prepare(endpointId);
+      await setup.succeed(1);
+      let feeding: Promise<unknown> = Promise.resolve();
+      const feedBeforeCommit: Database = {
+        ...setup.database,
+        transaction: (work, options) =>
+          setup.database.transaction(async (query) => {
+            const result = await work(query);
+            feeding = setup.succeed(1);
+            await untilLockWaits(1);
+            return result;
+          }, options),
+      };
+      await change(feedBeforeCommit, endpointId);
+      await feeding;
+      assert.deepEqual(await sequencesIn('callback_outbox', endpointId), (await sequencesIn('events', null)).slice(-1));
+    });
+  });
+}
+
+// Without the row there is nothing to lock: the first event of a client would not wait.
+test('an endpoint that is registered before the first event of its client gets it', async () => {
+  const fresh = await setUpDeliveries();
+  try {
+    await register(fresh.database, 'ep_first');
+    await fresh.succeed(2);
+    const rows = await fresh.database.query('select sequence::int from tiba.callback_outbox order by sequence');
+    assert.deepEqual(
+      rows.map(({ sequence }) => sequence),
+      [1, 2],
+    );
+  } finally {
+    await fresh.close();
+  }
+});
