@@ -159,7 +159,7 @@ test('a replay goes on only as its receiver takes deliveries, and is cancelled',
   const waiting = await progressOf();
   assert.ok(waiting.replayed < 700, `${waiting.replayed} pending`);
   assert.ok(waiting.progress > 0 && waiting.progress < 1, `${waiting.progress}`);
-  const step = { pendingMax: 500, eventsMax: 200, callbackDays: 90 };
+  const step = { dueMax: 500, eventsMax: 200, callbackDays: 90 };
   const key = { replayId: replay.replay_id, clientId: 'silent', endpointId };
   // "ended" also while the service has this step.
   const isWaiting = async () => (await advanceReplay(service.app.database, key, step)) === 'waiting';
@@ -175,11 +175,33 @@ test('a replay goes on only as its receiver takes deliveries, and is cancelled',
   assert.equal(cancelled.length, 1, 'what changes nothing leaves no record');
 });
 
+/**
+ * Regression: a replay waited while its endpoint had 500 pending deliveries, whatever they waited for. Those of a
+ * receiver that had been down for hours waited for their next attempt, and the replay that was to send them at once
+ * never began.
+ */
+test('a replay does not wait for deliveries that wait for a later attempt', async () => {
+  const endpointId = await addSilentClient('backoff', 600);
+  await sql(
+    `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at, attempts)
+     select 'backoff', $1, n, now() + interval '10 hours', 6 from generate_series(1, 600) n`,
+    [endpointId],
+  );
+  const replay = await start({ client_id: 'backoff', ...ALWAYS, state: 'pending' }, 'backoff');
+  const ended = await untilEnded(replay);
+  assert.deepEqual(
+    ended.endpoints.map(({ outcome, replayed }) => [outcome, replayed]),
+    [['completed', 600]],
+  );
+  const due = await sql("select from tiba.callback_outbox where client_id = 'backoff' and next_attempt_at <= now()");
+  assert.equal(due.length, 600);
+});
+
 test('processes that carry out the same replay make each delivery pending once', async () => {
   const endpointId = await addSilentClient('shared', 300);
   const { replay_id: replayId } = await start({ client_id: 'shared', endpoint_id: endpointId, ...ALWAYS }, 'shared');
   const key = { replayId, clientId: 'shared', endpointId };
-  const step = { pendingMax: 1_000, eventsMax: 20, callbackDays: 90 };
+  const step = { dueMax: 1_000, eventsMax: 20, callbackDays: 90 };
   const processes = Array.from({ length: 4 }, async () => {
     // "ended" also when another process has this step.
     for (let steps = 0; steps < 30; steps += 1) await advanceReplay(service.app.database, key, step);
@@ -205,7 +227,7 @@ test('a replay by time goes on when the retention has removed the event at its p
   );
   const { replay_id: replayId } = await start(body, 'removed');
   const key = { replayId, clientId: 'removed', endpointId };
-  const step = { pendingMax: 10_000, eventsMax: 10, callbackDays: 90 };
+  const step = { dueMax: 10_000, eventsMax: 10, callbackDays: 90 };
   assert.equal(await advanceReplay(service.app.database, key, step), 'advanced');
   await sql("delete from tiba.events where client_id = 'removed' and sequence <= 10");
   await sql("delete from tiba.callback_outbox where client_id = 'removed' and sequence > 1000");

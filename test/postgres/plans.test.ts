@@ -6,6 +6,7 @@ import { type ClaimedDelivery, claimDeliveries } from '../../apps/server/src/pos
 import { listDeliveries } from '../../apps/server/src/postgres/callback-history.ts';
 import { type RecordedAttempt, recordResults } from '../../apps/server/src/postgres/callback-results.ts';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { advanceReplay, insertRangeReplay } from '../../apps/server/src/postgres/range-replays.ts';
 import { readHistories } from '../../apps/server/src/postgres/transaction-histories.ts';
 import { listEventDeliveries, listTransactionEvents } from '../../apps/server/src/postgres/transaction-timeline.ts';
 import { setUpDeliveries } from '../callbacks/delivery-setup.ts';
@@ -286,6 +287,37 @@ test('results of deliveries are stored by their keys after a vacuum of none', as
     }
     const read = (await outboxRowsRead()) - before - claimsRead;
     assert.ok(read < 5_000, `${read} rows were read for the results of 640 attempts`);
+  } finally {
+    await client.end();
+    await setup.close();
+  }
+});
+
+// A replay looks each second at what is due, while all that waits for a later attempt may be a hundred thousand rows.
+test('a replay reads only what is due after a vacuum of none', async () => {
+  const setup = await setUpDeliveries();
+  const client = new pg.Client(setup.testDatabase.connection);
+  try {
+    await client.connect();
+    const { clientId, endpointId } = await setup.addEndpoint('https://callbacks.example.com/');
+    await setup.succeed(500);
+    await client.query('delete from tiba.callback_outbox');
+    await vacuumEmpty(client, 'callback_outbox');
+    await setup.succeed(2_000);
+    await client.query(
+      "update tiba.callback_outbox set next_attempt_at = now() + interval '1 hour' where sequence > 510",
+    );
+    const replay = { clientId, replayId: 'rp_1', events: { by: 'sequence', first: 1, last: 2_000 } as const };
+    const request = { idempotencyKey: 'key', requestSha256: Buffer.alloc(32), createdBy: 'test' };
+    await insertRangeReplay(setup.database, { ...replay, ...request, deliveryState: null, endpointIds: [endpointId] });
+    const before = await rowsRead(client, ['callback_outbox']);
+    const step = { dueMax: 10, eventsMax: 10, callbackDays: 90 };
+    const key = { clientId, endpointId, replayId: 'rp_1' };
+    for (let look = 0; look < 5; look += 1) assert.equal(await advanceReplay(setup.database, key, step), 'waiting');
+    await setup.database.query('select pg_stat_force_next_flush()');
+    const { whole, indexed } = await rowsRead(client, ['callback_outbox']);
+    const read = whole - before.whole + indexed - before.indexed;
+    assert.ok(read < 1_000, `${read} rows were read`);
   } finally {
     await client.end();
     await setup.close();

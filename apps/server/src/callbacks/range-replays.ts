@@ -5,10 +5,9 @@ import type { Database } from '../postgres/database.ts';
 import { advanceReplay, completeReplays, type EndpointReplay, listOpenReplays } from '../postgres/range-replays.ts';
 
 /**
- * Carries out replays of many callbacks that operators ordered. A replay makes deliveries pending, a few at a time, and
- * goes on when the receiver has taken them. So new events wait behind a few hundred deliveries at most, and the
- * receiver gets no more at once than at other times. All processes do this together; each step is one database
- * transaction.
+ * Carries out replays of many callbacks that operators ordered. A replay makes deliveries due, a few at a time, and
+ * goes on when they were sent. So new events wait behind a few hundred deliveries at most, and the receiver gets no more
+ * at once than at other times. All processes do this together; each step is one database transaction.
  */
 export interface RangeReplays {
   /** Begins no further step, and resolves when the one in progress has ended. */
@@ -24,7 +23,7 @@ export interface RangeReplaysDependencies {
 
 /** While no replay is running, a look costs one query. */
 const INTERVAL_MS = 1_000;
-const PENDING_MAX = 500;
+const DUE_MAX = 500;
 /** In one step: few enough that it ends well within the statement timeout. */
 const EVENTS_MAX = 200;
 /** Of one endpoint in a turn, so that all get their turns. */
@@ -32,7 +31,7 @@ const STEPS_MAX = 5;
 const ENDPOINTS_MAX = 100;
 
 export function startRangeReplays({ database, callbackDays, log }: RangeReplaysDependencies): RangeReplays {
-  const step = { pendingMax: PENDING_MAX, eventsMax: EVENTS_MAX, callbackDays };
+  const step = { dueMax: DUE_MAX, eventsMax: EVENTS_MAX, callbackDays };
   const closing = new AbortController();
   /** The last endpoint of the turn before; null when the next turn begins anew. */
   let after: EndpointReplay | null = null;

@@ -1,5 +1,5 @@
 import { type EventRange, type ReplayedState, replayRangeIn } from './callback-replays.ts';
-import type { Database } from './database.ts';
+import type { Database, Query } from './database.ts';
 
 /** Replays of many callbacks, which operators order. */
 
@@ -165,8 +165,11 @@ export function listOpenReplays(
 }
 
 export interface ReplayStep {
-  /** With this many pending deliveries of the endpoint, the replay waits. */
-  readonly pendingMax: number;
+  /**
+   * With this many due deliveries of the endpoint, the replay waits. Those that wait for a later attempt do not count:
+   * the replay may be there to send them now.
+   */
+  readonly dueMax: number;
   readonly eventsMax: number;
   readonly callbackDays: number;
 }
@@ -174,13 +177,13 @@ export interface ReplayStep {
 /**
  * Makes the next deliveries of a replay pending, and its position grow, in one database transaction.
  *
- * - `waiting`: the endpoint has too many pending deliveries.
+ * - `waiting`: the endpoint has too many due deliveries.
  * - `ended`: nothing is left to do, or another process is doing it.
  */
 export function advanceReplay(
   database: Database,
   key: EndpointReplay,
-  { pendingMax, eventsMax, callbackDays }: ReplayStep,
+  { dueMax, eventsMax, callbackDays }: ReplayStep,
 ): Promise<'advanced' | 'waiting' | 'ended'> {
   const { replayId, clientId, endpointId } = key;
   return database.transaction(async (query) => {
@@ -194,13 +197,7 @@ export function advanceReplay(
     );
     const [row] = rows;
     if (row === undefined) return 'ended';
-    const { rows: pending } = await query<{ count: number }>(
-      `select count(*)::int as count
-         from (select from tiba.callback_outbox
-                where client_id = $1 and endpoint_id = $2 and state = 'pending' limit $3) as found`,
-      [clientId, endpointId, pendingMax],
-    );
-    if ((pending[0]?.count ?? 0) >= pendingMax) return 'waiting';
+    if ((await countDue(query, key, dueMax)) >= dueMax) return 'waiting';
     const result = await replayRangeIn(
       query,
       { clientId, endpointId },
@@ -234,6 +231,19 @@ export function advanceReplay(
     );
     return outcome === null ? 'advanced' : 'ended';
   });
+}
+
+/** The due deliveries of an endpoint, those that are being sent among them. Counts up to `max`. */
+async function countDue(query: Query, { clientId, endpointId }: EndpointReplay, max: number): Promise<number> {
+  // In the order of the index of what is due: by the key, all deliveries that wait for a later attempt would be read.
+  const { rows } = await query<{ count: number }>(
+    `select count(*)::int as count
+       from (select from tiba.callback_outbox
+              where client_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at <= now()
+              order by next_attempt_at limit $3) as due`,
+    [clientId, endpointId, max],
+  );
+  return rows[0]?.count ?? 0;
 }
 
 /** How a replay ends that cannot go on. */
