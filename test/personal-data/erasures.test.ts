@@ -167,6 +167,37 @@ suite('all of the person is erased', () => {
   });
 });
 
+/** Regression: the stored name was erased, and its message kept it. */
+suite('a name that is stored in another form than it was sent', () => {
+  const forms = [
+    ['decomposed', '7700110009', 'JOS\u00c9 REN\u00c9'.normalize('NFD')],
+    ['with controls of the writing direction', '7700110010', 'SITI \u202aRAHAYU\u202c'],
+  ] as const;
+  for (const [form, number, name] of forms) {
+    test(`${form}: it is erased from its messages, and from those that come later`, async () => {
+      const id = `TPE${number}`;
+      const person = { account_number: number, account_name: name, description: `To ${name} cafe\u0301` };
+      await feed(paid(id, person), 'inserted');
+      assert.deepEqual(counts(await erase(number)), [1, 0]);
+      assert.deepEqual(payeeOf(await read(id)), ['ERASED', 'ERASED']);
+      await feed(paid(id, { ...person, reversed_at: new Date().toISOString() }), 'advanced');
+      const message = ['ERASED', 'ERASED', 'To ERASED cafe\u0301'];
+      assert.deepEqual(messagesOf(await read(id)), [message, message]);
+    });
+  }
+
+  test('also the name of a conflict, and the same name in another form', async () => {
+    const number = '7700110011';
+    const name = 'JOS\u00c9 REN\u00c9';
+    await feed(paid('TPE000000011', { account_number: '9900000003' }), 'inserted');
+    const conflict = { account_number: number, account_name: name.normalize('NFD'), description: `To ${name}` };
+    await feed(paid('TPE000000011', conflict), 'conflict');
+    assert.deepEqual(counts(await erase(number)), [1, 0]);
+    const [, message] = messagesOf(await read('TPE000000011'));
+    assert.deepEqual(message, ['ERASED', 'ERASED', 'To ERASED']);
+  });
+});
+
 suite('an update that the core feeds while the person is erased', () => {
   const reversal = { reversed_at: new Date().toISOString() };
 

@@ -1,3 +1,5 @@
+import { replaceInStoredForm, toStoredText } from './stored-text.ts';
+
 /** Replaces a person's account numbers and names in texts. */
 
 /** What stands in the place of a number or a name. */
@@ -30,17 +32,18 @@ const JSON_STRING = new RegExp(String.raw`("(?:${KEPT_FIELDS.join('|')})"\s*:\s*
 
 /**
  * A term counts as a whole word, in any case, with any white space between its words, and a number also with single
- * spaces or dashes between its digits. `1234567` is not found in `12345678`, nor in the amount `1234567.00`.
+ * spaces or dashes between its digits. `1234567` is not found in `12345678`, nor in the amount `1234567.00`. Both are
+ * compared as the feed stores them: a message may have a name decomposed, or with controls of the writing direction.
  */
 export function createEraser(terms: readonly string[]): Eraser {
-  const alternatives = [...new Set(terms)]
+  const alternatives = [...new Set(terms.map(toStoredText))]
     .filter((term) => term.trim() !== '' && term !== ERASED)
     .sort((one, other) => other.length - one.length)
     .map(toPattern);
   if (alternatives.length === 0) return { finds: () => false, eraseText: (text) => text, eraseJson: (json) => json };
   const words = String.raw`(?<![\p{L}\p{N}])(?:${alternatives.join('|')})(?![\p{L}\p{N}]|${DECIMALS})`;
   const pattern = new RegExp(words, 'giu');
-  const eraseText = (text: string): string => text.replaceAll(pattern, ERASED);
+  const eraseText = (text: string): string => replaceInStoredForm(text, pattern, ERASED);
   const eraseJson = (json: string): string =>
     json.replaceAll(JSON_STRING, (token, kept: string | undefined) => {
       if (kept !== undefined) return kept;

@@ -4,6 +4,7 @@ import { publishedReason, readFailureReason } from '../domain/failure-reason.ts'
 import { isPlainText, isReferenceId, isTransactionId, withoutBidiControls } from '../domain/identifiers.ts';
 import { parseInstant } from '../domain/instant.ts';
 import { parseMoney } from '../domain/money.ts';
+import { toStoredText } from '../domain/stored-text.ts';
 import {
   isFinal,
   isTransferServiceCode,
@@ -135,9 +136,8 @@ function plainText(lengthMin: number, lengthMax: number): Reader {
   const accepts = (text: string): boolean =>
     withoutBidiControls(text).length >= lengthMin && isPlainText(text, lengthMax);
   const read = matching(accepts, `a string of ${lengthMin} to ${lengthMax} characters without control characters`);
-  // Names arrive composed or decomposed, depending on the machine that wrote them. They are stored composed, and
-  // without bidirectional controls. Those are not rejected: a status must not be lost over an invisible character.
-  const readAny: Reader = (value, field) => withoutBidiControls(read(value, field)).normalize('NFC');
+  // Invisible characters are removed, not rejected: a status must not be lost over one.
+  const readAny: Reader = (value, field) => toStoredText(read(value, field));
   // Nearly every text is printable ASCII, which is composed and has no controls.
   return (value, field) =>
     typeof value === 'string' && value.length >= lengthMin && value.length <= lengthMax && PRINTABLE_ASCII.test(value)

@@ -2,6 +2,7 @@ import { createAccountHash } from '../account-checks/account-hash.ts';
 import { AccountNumber } from '../domain/account.ts';
 import { type Bank, type BankDirectory, parseAccountNumber } from '../domain/bank.ts';
 import { createEraser, type Eraser } from '../domain/eraser.ts';
+import { toStoredText } from '../domain/stored-text.ts';
 import type { Transaction } from '../domain/transaction.ts';
 import type { TransactionHistory } from '../postgres/transaction-histories.ts';
 
@@ -73,7 +74,7 @@ function payeeOf({ outcome, raw }: StatusUpdate, transaction: Transaction): Paye
   const fields = (JSON.parse(raw) ?? {}) as Readonly<Record<string, unknown>>;
   const textOf = (name: string, own: string): string => {
     const value = fields[name];
-    return typeof value === 'string' ? value : own;
+    return typeof value === 'string' ? toStoredText(value) : own;
   };
   return {
     accountNumber: textOf('account_number', transaction.accountNumber),
