@@ -12,10 +12,10 @@ import { INHERITED } from '../support/suite-environment.ts';
 /** The program's main file. */
 export const MAIN = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url));
 
-/** For `createCli`: the program as in a terminal without colors. Its output is a pipe that says it is a terminal. */
-export function inTerminal(columns: number): readonly [command: string, ...args: string[]] {
+/** For `createCli`: the program as in a terminal. Its output is a pipe that says it is a terminal, without colors. */
+export function inTerminal(columns: number, colorDepth = 1): readonly [command: string, ...args: string[]] {
   const terminal = `for (const stream of [process.stdout, process.stderr])
-    Object.assign(stream, { isTTY: true, columns: ${columns}, getColorDepth: () => 1 });`;
+    Object.assign(stream, { isTTY: true, columns: ${columns}, getColorDepth: () => ${colorDepth} });`;
   return [process.execPath, '--import', `data:text/javascript,${encodeURIComponent(terminal)}`, MAIN];
 }
 

@@ -5,6 +5,7 @@ import { readEnvironment } from './environment.ts';
 import { reportOf } from './errors.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { createOutput, type Streams } from './output/output.ts';
+import { plain } from './output/style.ts';
 import { createSession, type GlobalOptions, type Start } from './session.ts';
 
 export interface ProgramStreams extends Streams {
@@ -91,9 +92,9 @@ function reportFailure(error: unknown, streams: Streams, json: boolean): ExitCod
   const output = createOutput(streams, { json, unmasked: false });
   const { error_code: code, message, advice, request_id: requestId } = report;
   const lines = [
-    `error: ${code === null ? '' : `${code}: `}${message}`,
+    code === null ? `error: ${message}` : `error: ${code}: ${plain(message)}`,
     ...(advice === null ? [] : [advice]),
-    ...(requestId === null ? [] : [`Request ID, for the operator of the service: ${requestId}`]),
+    ...(requestId === null ? [] : [`Request ID, for the operator of the service: ${plain(requestId)}`]),
   ];
   output.failure(report, lines.join('\n'));
   return exitCode;

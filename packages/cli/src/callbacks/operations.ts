@@ -54,7 +54,7 @@ export async function changeEndpoint(
 ): Promise<ExitCode> {
   const { client } = await connect();
   const endpoint = await client.callbackEndpoints.change(id, { disabled }, { signal });
-  output.result(endpoint, () => `${endpoint.endpoint_id} is ${endpoint.status}`);
+  output.result(endpoint, () => plain(`${endpoint.endpoint_id} is ${endpoint.status}`));
   if (!disabled) {
     output.note(`what was not sent meanwhile: tiba callbacks replay --endpoint ${id} --from 24h --state missing`);
   }
@@ -184,7 +184,7 @@ export async function replay(
   const { client } = await connect();
   if ('deliveryId' in what) {
     const delivery = await client.callbackDeliveries.replay(what.deliveryId, { signal });
-    output.result(delivery, () => `${delivery.delivery_id} is ${delivery.state}: it is sent now`);
+    output.result(delivery, () => plain(`${delivery.delivery_id} is ${delivery.state}: it is sent now`));
     return EXIT.ok;
   }
   let replayed = 0;

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TibaError } from '../../../client/src/index.ts';
 import { CommandError, isTibaError } from '../errors.ts';
+import { plain } from '../output/style.ts';
 
 export interface Retrying {
   readonly signal: AbortSignal;
@@ -47,7 +48,7 @@ const isPassing = ({ error_code: code, status }: TibaError): boolean =>
   PASSING.has(code) || (code === 'UNEXPECTED_ANSWER' && (status ?? 0) >= 500);
 
 const outage = (cause: TibaError, reason: string): CommandError =>
-  new CommandError('error', `the service has not answered for ${OUTAGE_MS_MAX / 60_000} minutes (${reason})`, {
+  new CommandError('error', `the service has not answered for ${OUTAGE_MS_MAX / 60_000} minutes (${plain(reason)})`, {
     advice: 'Run the same command again when it answers: it goes on where it was.',
     cause,
   });

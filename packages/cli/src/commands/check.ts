@@ -60,7 +60,7 @@ async function showingProgress(
   try {
     return await check(({ operation, message }, waitMs) => {
       const what = operation === 'createAccessToken' ? 'will log in again' : 'will retry';
-      statusLine?.show(`${what} in ${Math.ceil(waitMs / 1_000)} s: ${plain(message)}`);
+      statusLine?.show(`${what} in ${Math.ceil(waitMs / 1_000)} s: ${message}`);
     });
   } finally {
     statusLine?.end();

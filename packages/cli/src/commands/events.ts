@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import type { Event } from '../../../client/src/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { describeEvent } from '../listen/describe-event.ts';
+import { plain } from '../output/style.ts';
 import type { Session, Start } from '../session.ts';
 import { wholeNumber } from './arguments.ts';
 import { examples } from './examples.ts';
@@ -42,7 +43,7 @@ async function events({ connect, output, signal }: Session, options: EventsOptio
   const cursor = { sequence: options.after };
   const print = (event: Event): void => output.result(event, () => describeEvent(event, output));
   if (options.follow === true) {
-    const onRetry = (error: Error): void => output.note(`not connected: ${error.message}; trying again`);
+    const onRetry = (error: Error): void => output.note(`not connected: ${plain(error.message)}; trying again`);
     for await (const event of client.events.follow(cursor, { signal, onRetry })) print(event);
   }
   const countMax = options.all === true ? Number.POSITIVE_INFINITY : options.limit;

@@ -14,7 +14,7 @@ export function describeEvent(event: Event, { paint }: Pick<Output, 'paint'>): s
 /** What the event is about, in the client's own words where it has some. */
 export function subjectOf({ data }: Event): string {
   if ('reference_id' in data) return plain(data.reference_id);
-  if ('validation_id' in data) return data.validation_id;
+  if ('validation_id' in data) return plain(data.validation_id);
   return plain(data.bank_name);
 }
 

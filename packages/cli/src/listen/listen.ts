@@ -116,7 +116,7 @@ function reportConnection(
     connected = false;
     lostMs = Date.now();
     const { error_code: code, message, advice } = reportOf(error);
-    output.note(`not connected: ${code}: ${message}. ${advice ?? ''} Trying again; no event will be lost`, {
+    output.note(`not connected: ${code}: ${plain(message)}. ${advice ?? ''} Trying again; no event will be lost`, {
       connected: false,
       error_code: code,
     });

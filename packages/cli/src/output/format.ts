@@ -1,4 +1,4 @@
-import { plain, type Style } from './style.ts';
+import { plain, plainButColors, type Style } from './style.ts';
 
 const two = (number: number): string => String(number).padStart(2, '0');
 
@@ -58,9 +58,9 @@ const STYLES: Readonly<Record<string, Style>> = {
 /** The color of a status. */
 export const styleOf = (status: string | null): Style | null => STYLES[status ?? ''] ?? null;
 
-/** Names and values below each other; what has no value is left out. */
+/** Names and values below each other, each in one line; what has no value is left out. */
 export function block(fields: readonly (readonly [name: string, value: string | null])[]): string {
   const given = fields.filter(([, value]) => value !== null && value !== '');
   const width = Math.max(0, ...given.map(([name]) => name.length));
-  return given.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
+  return given.map(([name, value]) => `${name.padEnd(width)}  ${plainButColors(value ?? '')}`).join('\n');
 }

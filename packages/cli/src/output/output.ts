@@ -1,6 +1,6 @@
 import { maskName, maskNumber } from './mask.ts';
 import { createStatusLine, type StatusLine } from './status-line.ts';
-import { createPaint, plain, type Style } from './style.ts';
+import { createPaint, plain, plainButColors, plainLines, type Style, terminalJson } from './style.ts';
 import { type Column, createTable, type Table } from './table.ts';
 
 export interface OutputOptions {
@@ -11,7 +11,9 @@ export interface OutputOptions {
 
 /**
  * What a command says. Results go to standard output: as text for people or, with `--json`, as one JSON document in a
- * line. Everything else goes to standard error, so that a program that reads the results reads nothing else.
+ * line. Everything else goes to standard error, so that a program that reads the results reads nothing else. A terminal
+ * obeys nothing in it but colors of our own and ends of lines. What the service says goes through `plain` besides, so
+ * that it begins no line of its own.
  */
 export interface Output {
   readonly json: boolean;
@@ -42,14 +44,15 @@ export interface Streams {
 export function createOutput({ stdout, stderr }: Streams, { json, unmasked }: OutputOptions): Output {
   const paint = createPaint(stdout);
   const paintNote = createPaint(stderr);
-  const document = (data: unknown): string => `${JSON.stringify(data)}\n`;
+  const document = (data: unknown): string => `${terminalJson(data)}\n`;
+  const printed = (text: string): string => text.split('\n').map(plainButColors).join('\n');
   const statusLine = stderr.isTTY && !json ? createStatusLine(stderr) : null;
   return {
     json,
     statusLine,
     paint,
     result(data, text) {
-      stdout.write(json ? document(data) : `${text()}\n`);
+      stdout.write(json ? document(data) : `${printed(text())}\n`);
     },
     written: () =>
       new Promise((resolve) => {
@@ -64,11 +67,13 @@ export function createOutput({ stdout, stderr }: Streams, { json, unmasked }: Ou
     table: (columns) => createTable(columns, paint, (stdout.isTTY && stdout.columns) || Number.POSITIVE_INFINITY),
     note(message, fields = {}) {
       statusLine?.clear();
-      stderr.write(json ? document({ level: 'info', message, ...fields }) : `${paintNote('dim', message)}\n`);
+      stderr.write(
+        json ? document({ level: 'info', message, ...fields }) : `${paintNote('dim', plainLines(message))}\n`,
+      );
       statusLine?.restore();
     },
     failure(fields, text) {
-      stderr.write(json ? document({ level: 'error', ...fields }) : `${text}\n`);
+      stderr.write(json ? document({ level: 'error', ...fields }) : `${plainLines(text)}\n`);
     },
     number: (number) => plain(unmasked ? number : maskNumber(number)),
     name: (name) => plain(name === null ? '' : unmasked ? name : maskName(name)),

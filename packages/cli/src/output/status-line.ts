@@ -1,3 +1,5 @@
+import { plain } from './style.ts';
+
 /** A line below what is printed, which is replaced again and again. */
 export interface StatusLine {
   show(text: string): void;
@@ -20,7 +22,7 @@ export function createStatusLine(stream: NodeJS.WriteStream): StatusLine {
   }
   return {
     show(text) {
-      shown = text;
+      shown = plain(text);
       draw();
     },
     clear,

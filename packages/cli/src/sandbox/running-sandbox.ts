@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CommandError, reasonOf } from '../errors.ts';
+import { plain } from '../output/style.ts';
 
 /** What `sandbox.json` says about a sandbox that runs on this machine, as far as the commands need it. */
 export interface SandboxDescription {
@@ -48,7 +49,7 @@ export async function askSandbox<Data>({ directory, path: route, body, signal }:
       advice: 'It is valid for 24 hours: stop the sandbox and start it again.',
     });
   }
-  throw new CommandError('error', envelope?.message ?? `the sandbox has answered HTTP ${status}`, {
+  throw new CommandError('error', plain(envelope?.message ?? `the sandbox has answered HTTP ${status}`), {
     advice: status === 404 ? 'Is this a sandbox? A service in production has no such operation.' : undefined,
   });
 }

@@ -83,5 +83,5 @@ function splitReason(reason: string | null): [reason: string | null, advice: str
 export function summaryOf(results: readonly Found[]): string {
   const counts = new Map<string, number>();
   for (const found of results) counts.set(statusOf(found), (counts.get(statusOf(found)) ?? 0) + 1);
-  return [...counts].map(([status, count]) => `${count} ${status}`).join(', ');
+  return [...counts].map(([status, count]) => `${count} ${plain(status)}`).join(', ');
 }

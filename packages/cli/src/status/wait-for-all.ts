@@ -3,6 +3,7 @@ import type { TibaClient, TibaError, Transaction } from '../../../client/src/ind
 import { isTibaError } from '../errors.ts';
 import { duration } from '../output/format.ts';
 import type { Output } from '../output/output.ts';
+import { plain } from '../output/style.ts';
 import { checkStatuses, type Found } from './check-statuses.ts';
 
 export interface WaitDependencies {
@@ -40,7 +41,8 @@ export async function waitForAll(
       const transaction = await waitForOne(client, found, new Date(deadlineMs), signal);
       if (transaction.status === 'PROCESS') {
         output.note(`${found.id} is still in PROCESS: it has not failed, so do not pay again`);
-      } else output.note(`${found.id} is ${transaction.status} after ${duration(Date.now() - startedMs)} of waiting`);
+      } else
+        output.note(`${found.id} is ${plain(transaction.status)} after ${duration(Date.now() - startedMs)} of waiting`);
       report([{ ...found, transaction }]);
     }),
   );
@@ -62,7 +64,7 @@ async function pollAll(
       for await (const found of checkStatuses(client, ids, signal)) checked.push(...found);
     } catch (error) {
       if (!mayPass(error)) throw error;
-      output.note(`not connected: ${error.message}; checking again`);
+      output.note(`not connected: ${plain(error.message)}; checking again`);
       continue;
     }
     // In the order of the IDs, and reported by the IDs as they were given.
