@@ -32,7 +32,8 @@ const UPDATES = [
   ...Array.from({ length: 3 }, (_, index) =>
     statusUpdate({
       transaction_id: `TB000000010${index}`,
-      reference_id: `REF-${index}`,
+      // One order has the digits of the other customer's account.
+      reference_id: index === 2 ? LOST.account : `REF-${index}`,
       account_number: '5554443332',
       created_at: `${YESTERDAY}T0${index + 4}:00:00.000Z`,
       status: 'SUCCESS',

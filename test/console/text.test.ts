@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { adviceFor, CODES_WITH_ADVICE } from '../../apps/console/src/advice.ts';
-import { dayAndTime, duration, linkFrom, money, time, utc, withLocalTimes } from '../../apps/console/src/format.ts';
+import {
+  calendarDay,
+  dayAndTime,
+  duration,
+  linkFrom,
+  money,
+  time,
+  utc,
+  withLocalTimes,
+} from '../../apps/console/src/format.ts';
 import { readProposalFields } from '../../apps/console/src/proposal-fields.ts';
 import { type Counts, quantile, ratesBetween, together } from '../../apps/console/src/rates.ts';
 import { plainAmount, readSearch, type SearchQuery } from '../../apps/console/src/search-text.ts';
@@ -61,7 +70,14 @@ test('times are in the zone of the reader, short where they are near', () => {
   assert.equal(dayAndTime('2026-11-22T02:02:03Z', 'en', NOW, 'Asia/Jakarta'), '22 Nov, 09:02:03');
   assert.match(time('2025-11-21T02:02:03Z', 'id', NOW, 'Asia/Makassar'), /^21 Nov 2025, 10[:.]02[:.]03$/);
   assert.equal(utc('2026-11-21T02:02:03.456Z'), '2026-11-21 02:02:03 UTC');
-  assert.equal(withLocalTimes('due at 2026-11-22T02:02:03.456Z', 'en', NOW, 'Asia/Jakarta'), 'due at 09:02:03');
+  const due = 'due at 2026-11-22T02:02:03.456Z';
+  assert.equal(withLocalTimes(due, 'en', NOW, { timeZone: 'Asia/Jakarta' }), 'due at 09:02:03');
+  const withDays = withLocalTimes(due, 'en', NOW, { show: dayAndTime, timeZone: 'Asia/Jakarta' });
+  assert.equal(withDays, 'due at 22 Nov, 09:02:03');
+  assert.deepEqual(
+    ['2026-11-21', '2025-11-21', 'tomorrow'].map((date) => calendarDay(date, 'id', NOW)),
+    ['21 Nov', '21 Nov 2025', 'tomorrow'],
+  );
   assert.deepEqual(
     [250, 31_000, 7_500_000, 90_000_000].map((ms) => duration(ms, 'en')),
     ['250 ms', '31 s', '2 h 5 min', '1 d 1 h'],

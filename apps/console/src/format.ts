@@ -51,20 +51,33 @@ export function dayAndTime(at: string, language: Language, now: Date, timeZone?:
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return at;
   const part = partOf(language, timeZone);
-  const clock = clockOf(part, date);
+  return `${dayText(part, date, now)}, ${clockOf(part, date)}`;
+}
+
+function dayText(part: Part, date: Date, now: Date): string {
   const isThisYear = part(date, { year: 'numeric' }) === part(now, { year: 'numeric' });
-  return `${part(date, { day: 'numeric', month: 'short', ...(isThisYear ? {} : { year: 'numeric' }) })}, ${clock}`;
+  return part(date, { day: 'numeric', month: 'short', ...(isThisYear ? {} : { year: 'numeric' }) });
 }
 
 const INSTANT = /\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g;
 
-/** The text with its times in the zone of the reader. */
-export const withLocalTimes = (text: string, language: Language, now: Date, timeZone?: string): string =>
-  text.replaceAll(INSTANT, (at) => time(at, language, now, timeZone));
+/** The text with its times in the zone of the reader, as `show` shows one. */
+export const withLocalTimes = (
+  text: string,
+  language: Language,
+  now: Date,
+  { show = time, timeZone }: { readonly show?: typeof time; readonly timeZone?: string } = {},
+): string => text.replaceAll(INSTANT, (at) => show(at, language, now, timeZone));
 
 /** `21 Nov`, in the zone of the reader. */
 export const day = (at: string, language: Language): string =>
   new Intl.DateTimeFormat(LOCALES[language], { day: 'numeric', month: 'short' }).format(new Date(at));
+
+/** A date without a time, such as the `2026-11-21` of a search, as the tables print it: `21 Nov`. */
+export function calendarDay(date: string, language: Language, now: Date): string {
+  const at = new Date(`${date}T00:00:00Z`);
+  return Number.isNaN(at.getTime()) ? date : dayText(partOf(language, 'UTC'), at, now);
+}
 
 /** `2026-11-21 03:02:31 UTC`. */
 export const utc = (at: string): string => {

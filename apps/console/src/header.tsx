@@ -83,7 +83,8 @@ function SearchBox() {
     const text = box.current?.value.trim() ?? '';
     if (text === '') return;
     const query = readSearch(text, new Date());
-    navigate(address(['transactions'], query.q === undefined ? { ...query, text } : { q: query.q }));
+    const isOne = query.q !== undefined && Object.keys(query).length === 1;
+    navigate(address(['transactions'], isOne ? { q: query.q } : { ...query, text }));
     box.current?.blur();
   };
   const { query } = place.value;

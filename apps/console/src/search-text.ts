@@ -1,3 +1,5 @@
+import { readDay, replaceDayPhrases } from './search-days.ts';
+
 /**
  * What a person types into the one search box. A single text goes to the service as it is, which tries all that it may
  * be. Several are read as filters that all hold: `1234567890 150.000 yesterday`.
@@ -45,13 +47,6 @@ const WORDS: ReadonlyMap<string, SearchQuery> = new Map([
   ['overdue', { overdue: 'true' }],
   ['terlambat', { overdue: 'true' }],
 ]);
-const DAYS_AGO: ReadonlyMap<string, number> = new Map([
-  ['today', 0],
-  ['yesterday', 1],
-  ['kemarin', 1],
-]);
-/** Of two words, in Indonesian. */
-const TODAY_IN_INDONESIAN = /\bhari ini\b/gi;
 
 const CURRENCY = /^(?:rp\.?|idr)$/i;
 const FIELD = /^(client|bank|status|account|amount|day):(.+)$/i;
@@ -63,22 +58,32 @@ const FIELD_NAMES: Readonly<Record<string, keyof SearchQuery>> = {
   amount: 'amount',
   day: 'day',
 };
-const ISO_DAY = /^\d{4}-\d{2}-\d{2}$/;
-const LOCAL_DAY = /^(\d{1,2})([/-])(\d{1,2})(?:\2(\d{4}|\d{2}))?$/;
+/** A time of day, as the pages print it beside a day. */
+const CLOCK = /^\d{1,2}:\d{2}(?::\d{2})?$|^\d{1,2}\.\d{2}\.\d{2}$/;
 /** With a mark that only amounts have. */
 const MARKED_AMOUNT =
   /^(?:rp\.?|idr)?\d{1,3}(?:[.,]\d{3})+(?:[.,](?:\d{1,2}|-))?$|^(?:rp\.?|idr)\d|^\d+,-$|^\d+[.,]\d{1,2}$/i;
+/** `725rb` is 725 thousand, `1,5 jt` is 1.5 million. */
+const IN_THOUSANDS = /(?<![\w.,])(?:(?:rp\.?|idr) ?)?(\d{1,3}(?:\.\d{3})+|\d+(?:[.,]\d{1,2})?) ?(rb|ribu|jt|juta)\b/gi;
+const THOUSAND = 1_000;
 const DIGITS = /^\d+$/;
 /** As account numbers are printed: `1234-5678-90`. */
 const DASHED_DIGITS = /^\d+(?:-\d+)+$/;
 const ACCOUNT_DIGITS_MIN = 5;
-const JAKARTA_MS = 7 * 60 * 60 * 1_000;
-const DAY_MS = 24 * 60 * 60 * 1_000;
+/** The service takes a longer number for no amount. */
+const AMOUNT_DIGITS_MAX = 9;
 
-export function readSearch(text: string, now: Date): SearchQuery {
+export const readSearch = (text: string, now: Date): SearchQuery => understand(text, now).query;
+
+/** The word for which a text of several is searched as one; null where it was understood, or is one. */
+export const findUnread = (text: string, now: Date): string | null => understand(text, now).unread;
+
+function understand(text: string, now: Date): { readonly query: SearchQuery; readonly unread: string | null } {
   const whole = text.trim().replaceAll(/\s+/g, ' ');
-  const words = joinCurrency(whole.replaceAll(TODAY_IN_INDONESIAN, 'today').split(/[,;]? /));
-  if (words.length < 2 && !FIELD.test(whole) && !isWord(whole)) return { q: whole };
+  const plain = replaceDayPhrases(whole.replaceAll(IN_THOUSANDS, inRupiah), now);
+  const words = joinCurrency(plain.split(/[,;]? /));
+  const asOne = { query: { q: whole }, unread: null };
+  if (words.length < 2 && plain === whole && !FIELD.test(whole) && !isWord(whole, now)) return asOne;
   const query: Partial<Record<keyof SearchQuery, string>> = {};
   const numbers: string[] = [];
   for (const word of words) {
@@ -86,13 +91,26 @@ export function readSearch(text: string, now: Date): SearchQuery {
     if (found !== null) Object.assign(query, found);
     else if (DIGITS.test(word)) numbers.push(word);
     else if (DASHED_DIGITS.test(word)) numbers.push(word.replaceAll('-', ''));
+    // The day is searched, not the time.
+    else if (CLOCK.test(word) && words.some((each) => readDay(each, now) !== null)) continue;
     // A part that means nothing by itself: the text is one identifier with spaces.
-    else return { q: whole };
+    else return { ...asOne, unread: word };
   }
-  return withNumbers(query, numbers) ?? { q: whole };
+  const withAll = withNumbers(query, numbers);
+  return withAll === null ? asOne : { query: withAll, unread: null };
 }
 
-const isWord = (word: string): boolean => WORDS.has(word.toLowerCase()) || DAYS_AGO.has(word.toLowerCase());
+const isWord = (word: string, now: Date): boolean =>
+  WORDS.has(word.toLowerCase()) || (/^[a-z]+$/i.test(word) && readDay(word, now) !== null);
+
+function inRupiah(text: string, number: string, unit: string): string {
+  const isMillion = unit.toLowerCase().startsWith('j');
+  const isGrouped = /\.\d{3}/.test(number);
+  // `1.250 jt` may be 1.25 or 1,250 million.
+  if (isMillion && isGrouped) return text;
+  const value = Number(isGrouped ? number.replaceAll('.', '') : number.replace(',', '.'));
+  return `Rp${Math.round(value * THOUSAND * (isMillion ? THOUSAND : 1))}`;
+}
 
 /** `Rp 150.000` is one amount. */
 function joinCurrency(words: readonly string[]): string[] {
@@ -125,13 +143,16 @@ function readField(name: keyof SearchQuery, value: string, now: Date): SearchQue
 
 /**
  * Two numbers: the one that can be an account and is longer is the account, the other one the amount. Beside an amount
- * that is marked as one, all of them are the account, in groups: `1234 5678 90 Rp150.000`.
+ * that is marked as one, all of them are the account, in groups: `1234 5678 90 Rp150.000`. A single one that may be
+ * either is left to the service: `725000 27 nov`.
  */
 function withNumbers(query: SearchQuery, numbers: readonly string[]): SearchQuery | null {
   if (query.amount !== undefined && query.account_number === undefined && numbers.length > 1)
     return withNumbers(query, [numbers.join('')]);
   const [first, second] = numbers.toSorted((one, other) => other.length - one.length);
   if (first === undefined) return query;
+  const hasSubject = query.account_number !== undefined || query.amount !== undefined;
+  if (second === undefined && !hasSubject && first.length <= AMOUNT_DIGITS_MAX) return { ...query, q: first };
   const account = query.account_number === undefined && first.length >= ACCOUNT_DIGITS_MIN ? first : undefined;
   if (second === undefined) return account === undefined ? null : { ...query, account_number: account };
   if (numbers.length > 2 || account === undefined || query.amount !== undefined) return null;
@@ -145,20 +166,3 @@ export function plainAmount(text: string): string {
   const whole = (cents === undefined ? bare : bare.slice(0, -cents.length - 1)).replaceAll(/\D/g, '');
   return `${whole.replace(/^0+(?=\d)/, '')}.${(cents ?? '').padEnd(2, '0')}`;
 }
-
-/** `yesterday`, `2026-11-21`, or `21/11` in the year that made it the latest such day. */
-function readDay(word: string, now: Date): string | null {
-  const daysAgo = DAYS_AGO.get(word.toLowerCase());
-  if (daysAgo !== undefined) return jakartaDay(now.getTime() - daysAgo * DAY_MS);
-  if (ISO_DAY.test(word)) return word;
-  const [, day, , month, year] = LOCAL_DAY.exec(word) ?? [];
-  if (day === undefined || month === undefined || Number(month) > 12 || Number(day) > 31) return null;
-  const inYear = (each: string): string => `${each}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
-  if (year !== undefined) return inYear(year.length === 2 ? `20${year}` : year);
-  const today = jakartaDay(now.getTime());
-  const thisYear = inYear(today.slice(0, 4));
-  return thisYear <= today ? thisYear : inYear(String(Number(today.slice(0, 4)) - 1));
-}
-
-/** The API's days are those of Jakarta. */
-const jakartaDay = (ms: number): string => new Date(ms + JAKARTA_MS).toISOString().slice(0, 10);

@@ -2,10 +2,14 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Resource } from '../api/resource.ts';
 import { say } from '../preferences.ts';
+import { place } from '../router.ts';
 import { TEXTS } from '../texts.ts';
 import { Failure } from './failure.tsx';
 
-/** The frame of a page. Its heading gets the focus, so that a screen reader begins there. */
+/**
+ * The frame of a page. Its heading gets the focus, so that a screen reader begins there, also where a search leads from
+ * the page to itself. The arrow down goes on to the first row.
+ */
 export function Page({
   title,
   lead,
@@ -24,11 +28,11 @@ export function Page({
     if (document.activeElement === null || document.activeElement === document.body) {
       heading.current?.focus({ preventScroll: true });
     }
-  }, [title]);
+  }, [title, place.value]);
   return (
     <main id="content">
       <header class="page-head">
-        <h1 ref={heading} tabIndex={-1}>
+        <h1 ref={heading} tabIndex={-1} onKeyDown={enterTable}>
           {title}
         </h1>
         {aside}
@@ -37,6 +41,13 @@ export function Page({
       {children}
     </main>
   );
+}
+
+function enterTable(event: KeyboardEvent): void {
+  const first = document.querySelector<HTMLElement>('#content td :is(a, button)');
+  if (event.key !== 'ArrowDown' || first === null) return;
+  event.preventDefault();
+  first.focus();
 }
 
 /** What was read, or that it is being read, or why it could not be. What is already there stays. */

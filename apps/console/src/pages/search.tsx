@@ -11,30 +11,50 @@ import {
   transactionColumn,
 } from '../components/transaction-columns.tsx';
 import { Status } from '../components/values.tsx';
-import { money } from '../format.ts';
-import type { OperatorTransaction, TransactionSearchResult } from '../generated/api.ts';
+import { calendarDay, money } from '../format.ts';
+import type { FoundBy, OperatorTransaction, TransactionSearchResult } from '../generated/api.ts';
 import { language, say, type Text } from '../preferences.ts';
 import { address, navigate, place } from '../router.ts';
-import { SEARCH_FIELDS } from '../search-text.ts';
+import { type Hint, hintsFor } from '../search-hints.ts';
+import { plainAmount, SEARCH_FIELDS } from '../search-text.ts';
 import { TEXTS } from '../texts.ts';
+import { AccountChecks } from './account-checks.tsx';
 
 const LEAD: Text = {
   en: 'All clients, the newest first. Paste what a customer sent, or combine: account number, amount, day.',
   id: 'Semua klien, yang terbaru lebih dulu. Tempel kiriman nasabah, atau gabungkan: rekening, nominal, hari.',
 };
-const NOTHING: Text = {
-  en: 'Nothing was found. An amount is searched in the last 7 days: add a day, such as 21/11. Check each digit.',
-  id: 'Tidak ditemukan. Nominal dicari dalam 7 hari terakhir: tambahkan hari, misalnya 21/11. Periksa setiap angka.',
-};
-const NOTHING_AS_ONE: Text = {
-  en: 'Nothing was found: the text was searched as one. Several need this form: 1234567890 150.000 yesterday.',
-  id: 'Tidak ditemukan: teks dicari sebagai satu. Beberapa perlu bentuk ini: 1234567890 150.000 kemarin.',
+const NOTHING: Text = { en: 'Nothing was found.', id: 'Tidak ditemukan.' };
+const HINTS = {
+  whole: {
+    en: 'IDs, references and account numbers are searched whole: check each character.',
+    id: 'ID, referensi dan nomor rekening dicari lengkap: periksa setiap karakter.',
+  },
+  amount: {
+    en: 'An amount is searched in the last 7 days: add a day, such as 21/11.',
+    id: 'Nominal dicari dalam 7 hari terakhir: tambahkan hari, misalnya 21/11.',
+  },
+  filters: {
+    en: 'All of this must be true of it: check each digit, or leave one out.',
+    id: 'Semuanya harus cocok: periksa setiap angka, atau hilangkan salah satu.',
+  },
+  unread: {
+    en: '“{word}” was not understood, so the text was searched as one. Use this form: 1234567890 150.000 yesterday.',
+    id: '“{word}” tidak dimengerti, jadi teks dicari sebagai satu. Gunakan bentuk ini: 1234567890 150.000 kemarin.',
+  },
+  names: { en: 'Names are not searched.', id: 'Nama tidak dicari.' },
+} as const satisfies Record<Hint, Text>;
+const NOT_PAID: Text = {
+  en: 'The client paid nothing to this account in the hour after the check.',
+  id: 'Klien tidak mengirim apa pun ke rekening ini dalam satu jam setelah pengecekan.',
 };
 const UNDERSTOOD: Text = { en: 'Understood as', id: 'Dibaca sebagai' };
 const WHOLE: Text = { en: 'Search the text as one', id: 'Cari sebagai satu teks' };
+const FOUND_AS: Text = { en: 'Found as', id: 'Ditemukan sebagai' };
 const ALSO: Text = { en: 'The text may also be', id: 'Teks ini bisa juga' };
 
 const FIELD_TEXTS: Readonly<Partial<Record<string, Text>>> = {
+  q: { en: 'Text', id: 'Teks' },
   account_number: TEXTS.account,
   amount: TEXTS.amount,
   day: { en: 'Day (Jakarta)', id: 'Hari (WIB)' },
@@ -80,10 +100,14 @@ export function SearchPage() {
   );
 }
 
-/** A search that finds one transaction opens it. Going back leads to where the search began. */
+/**
+ * A search that finds one transaction opens it, unless the text may be something else as well: that could be the
+ * transaction of another customer. Going back leads to where the search began.
+ */
 function useOnlyHit({ data, loading }: Resource<TransactionSearchResult>, parameters: Record<string, string>): void {
   const [only, other] = data?.transactions ?? [];
-  const isOnly = !loading && only !== undefined && other === undefined && data?.next_cursor === null;
+  const isAll = data?.next_cursor === null && data.also_found_by.length === 0;
+  const isOnly = !loading && only !== undefined && other === undefined && isAll;
   const isPrecise =
     ['cursor', 'stay'].every((name) => parameters[name] === undefined) && Object.keys(parameters).length > 0;
   const href =
@@ -96,17 +120,52 @@ function useOnlyHit({ data, loading }: Resource<TransactionSearchResult>, parame
 /** How the text was read, so that a wrong reading can be seen and taken back. */
 function Filters({ parameters, text }: { readonly parameters: Record<string, string>; readonly text: string | null }) {
   const filters = Object.entries(parameters).filter(([name]) => FIELD_TEXTS[name] !== undefined);
-  if (filters.length === 0) return null;
+  if (filters.every(([name]) => name === 'q')) return null;
   return (
     <p class="filters">
       <span class="muted">{say(UNDERSTOOD)}</span>
       {filters.map(([name, value]) => (
         <span class="filter" key={name}>
-          <span class="muted">{say(FIELD_TEXTS[name] ?? TEXTS.search)}</span>{' '}
-          {name === 'amount' && PLAIN_AMOUNT.test(value) ? money(value, 'IDR', language.value) : value}
+          <span class="muted">{say(FIELD_TEXTS[name] ?? TEXTS.search)}</span> {filterText(name, value)}
         </span>
       ))}
       {text !== null && <a href={address(['transactions'], { q: text })}>{say(WHOLE)}</a>}
+    </p>
+  );
+}
+
+function filterText(name: string, value: string): string {
+  if (name === 'day') return calendarDay(value, language.value, new Date());
+  return name === 'amount' && PLAIN_AMOUNT.test(value) ? money(value, 'IDR', language.value) : value;
+}
+
+/** The parameter that searches a text in that way only. */
+const PARAMETER_OF: Readonly<Partial<Record<FoundBy, (text: string) => Record<string, string>>>> = {
+  account_number: (text) => ({ account_number: text.replaceAll(/[\s.-]/g, '') }),
+  amount: (text) => ({ amount: plainAmount(text) }),
+  request_id: (text) => ({ request_id: text }),
+};
+
+/** What else the text may be: each is a search of its own. */
+function Others({
+  data: { found_by: foundBy, also_found_by: others },
+  parameters,
+}: {
+  readonly data: TransactionSearchResult;
+  readonly parameters: Record<string, string>;
+}) {
+  const { q = '', ...filters } = parameters;
+  if (foundBy === null || others.length === 0) return null;
+  return (
+    <p>
+      {say(FOUND_AS)} {say(FOUND_BY[foundBy])}. {say(ALSO)}{' '}
+      {others.map((each, index) => (
+        <span key={each}>
+          {index > 0 && ', '}
+          <a href={address(['transactions'], { ...filters, ...PARAMETER_OF[each]?.(q) })}>{say(FOUND_BY[each])}</a>
+        </span>
+      ))}
+      .
     </p>
   );
 }
@@ -132,19 +191,17 @@ function Results({
 }) {
   const { cursor, ...first } = parameters;
   const next = data.next_cursor;
+  const hasChecks = data.account_checks.length > 0;
   return (
     <>
-      {data.also_found_by.length > 0 && (
-        <p class="small">
-          {say(ALSO)} {data.also_found_by.map((by) => say(FOUND_BY[by])).join(', ')}.
-        </p>
-      )}
+      <Others data={data} parameters={first} />
+      {hasChecks && <AccountChecks checks={data.account_checks} />}
       <Table
         caption={say(TEXTS.transactions)}
         columns={COLUMNS()}
         rows={data.transactions}
         keyOf={(each) => `${each.client_id} ${each.transaction_id}`}
-        empty={say(data.has_more ? TEXTS.more : parameters['q']?.includes(' ') === true ? NOTHING_AS_ONE : NOTHING)}
+        empty={data.has_more ? say(TEXTS.more) : hasChecks ? say(NOT_PAID) : nothingText(first)}
       />
       <Pager
         next={next === null ? null : address(['transactions'], { ...first, cursor: next })}
@@ -152,4 +209,9 @@ function Results({
       />
     </>
   );
+}
+
+function nothingText(parameters: Record<string, string>): string {
+  const { hints, word } = hintsFor(parameters, new Date());
+  return [say(NOTHING), ...hints.map((hint) => say(HINTS[hint], { word }))].join(' ');
 }
