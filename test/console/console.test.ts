@@ -212,6 +212,18 @@ suite('the console', { skip }, () => {
     const href = await page.getByRole('link', { name: 'Log in' }).getAttribute('href');
     assert.equal(href, `/operator/login?return_to=${encodeURIComponent('/console/callbacks?state=pending')}`);
     assert.deepEqual(await findBarriers(page), []);
+
+    // Regression: while PostgreSQL was away the page said that nothing had answered, until it was loaded again.
+    const headers = { 'x-request-id': 'request-4711' };
+    const json = { status: 'error', message: 'The database is away', error_code: 'SERVICE_UNAVAILABLE' };
+    await page.route('**/operator/v1/session', (route) => route.fulfill({ status: 503, headers, json }));
+    await page.clock.install();
+    await page.reload();
+    await page.getByText('The database is away').waitFor();
+    await page.getByText('request-4711').waitFor();
+    await page.unroute('**/operator/v1/session');
+    await page.clock.fastForward(POLL_MS);
+    await page.getByRole('link', { name: 'Log in' }).waitFor();
     await page.context().close();
   });
 

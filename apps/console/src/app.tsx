@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { CallFailure } from './api/request.ts';
-import { session } from './api/session.ts';
+import { CallFailure, call } from './api/request.ts';
+import { useResource } from './api/resource.ts';
+import { endSession, session } from './api/session.ts';
 import { Failure } from './components/failure.tsx';
 import { SecretDialog } from './components/secret.tsx';
 import { Header } from './header.tsx';
@@ -31,6 +32,12 @@ import { loadSettings } from './settings.ts';
 
 const SKIP: Text = { en: 'Go to the content', id: 'Ke isi halaman' };
 
+const RETRYING: Text = {
+  en: 'This page tries again by itself every 5 seconds.',
+  id: 'Halaman ini mencoba lagi sendiri tiap 5 detik.',
+};
+const RETRY_MS = 5_000;
+
 export function App() {
   return (
     <>
@@ -41,15 +48,30 @@ export function App() {
 }
 
 function Content() {
-  if (session.value === 'loading') return null;
-  if (session.value === 'unreachable') {
-    return (
-      <main>
-        <Failure failure={new CallFailure('', {})} onRetry={() => location.reload()} />
-      </main>
-    );
-  }
+  if (session.value === 'loading') return <Loading />;
   return session.value === null ? <Login /> : <Console />;
+}
+
+/** Nothing, unless the service does not say who is logged in: while its database is away, or it starts. */
+function Loading() {
+  const { failure, reload } = useResource('session', readSession, RETRY_MS);
+  if (failure === null) return null;
+  return (
+    <main>
+      <Failure failure={failure} onRetry={reload} />
+      <p class="muted">{say(RETRYING)}</p>
+    </main>
+  );
+}
+
+/** Without a login the answer is 401, which `call` heeds; 404 where people cannot log in. */
+async function readSession(signal: AbortSignal): Promise<void> {
+  try {
+    session.value = await call('readSession', {}, signal);
+  } catch (error) {
+    if (error instanceof CallFailure && error.status === 404) endSession();
+    throw error;
+  }
 }
 
 function Console() {

@@ -4,16 +4,7 @@ import type { OperatorSession, Role, SessionPerson } from '../generated/api.ts';
 /** Who is logged in, and what this person may do. The server decides; a page only leaves out what it would refuse. */
 
 /** `loading` until the service has answered; null: no person is logged in. */
-export const session = signal<OperatorSession | 'loading' | 'unreachable' | null>('loading');
-
-export async function loadSession(): Promise<void> {
-  const response = await fetch('/operator/v1/session', { credentials: 'same-origin' }).catch(() => null);
-  if (response?.ok === true) {
-    session.value = ((await response.json()) as { readonly data: OperatorSession }).data;
-    return;
-  }
-  session.value = response?.status === 401 || response?.status === 404 ? null : 'unreachable';
-}
+export const session = signal<OperatorSession | 'loading' | null>('loading');
 
 /** After an answer 401: the login has expired or was revoked. */
 export function endSession(): void {
