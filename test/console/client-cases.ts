@@ -75,7 +75,7 @@ export const CLIENT_CASES: Readonly<Record<string, (console: Console) => Promise
     await page.getByRole('button', { name: 'Disable: http://127.0.0.1:9' }).click();
     await page.getByRole('textbox', { name: /Why/ }).fill('The client asks for it');
     await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
-    await page.getByText('operator', { exact: true }).waitFor();
+    await page.getByText('An operator has disabled it.').waitFor();
     assert.ok(!(await page.content()).includes('a-path-with-a-key'));
     assert.deepEqual(problems, []);
     await page.context().close();

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { glob, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { adviceFor, CODES_WITH_ADVICE } from '../../apps/console/src/advice.ts';
+import { actionText, KNOWN_ACTIONS } from '../../apps/console/src/audit-actions.ts';
 import {
   calendarDay,
   dayAndTime,
@@ -12,7 +14,8 @@ import {
   withLocalTimes,
 } from '../../apps/console/src/format.ts';
 import { readProposalFields } from '../../apps/console/src/proposal-fields.ts';
-import { type Counts, quantile, ratesBetween, together } from '../../apps/console/src/rates.ts';
+import { type Counts, calledIn, isNoAnswer, quantile, ratesBetween, together } from '../../apps/console/src/rates.ts';
+import { outcomeAfter } from '../../apps/console/src/resend-outcome.ts';
 import { plainAmount, readSearch, type SearchQuery } from '../../apps/console/src/search-text.ts';
 import { ERROR_CODES, httpStatusOf } from '../../apps/server/src/http/errors.ts';
 
@@ -180,4 +183,72 @@ test('rates are differences, and a restart between two readings gives none', () 
   assert.equal(together(rates).p99Ms, rate.p99Ms);
   assert.equal(ratesBetween([counts(100, 0, 100)], [counts(3, 0, 3)], 5, isFailure), null);
   assert.equal(quantile([{ upToMs: 10, count: 0 }], 0.5), null);
+});
+
+test('a bank that does not know a transfer, or rejects an inquiry, has answered', () => {
+  const outcomes = ['ACTIVE', 'PROCESS', 'unknown_transfer', 'rejected_by_bank', 'timeout', 'circuit_open'];
+  assert.deepEqual(outcomes.filter(isNoAnswer), ['timeout', 'circuit_open']);
+});
+
+test('an operation without a call in the window is left out', () => {
+  const rate = (subject: string, perSecond: number) => ({
+    subject,
+    perSecond,
+    failureShare: 0,
+    p50Ms: null,
+    p95Ms: null,
+    p99Ms: null,
+  });
+  const samples = [
+    [rate('a', 1), rate('b', 0), rate('c', 0)],
+    [rate('a', 0), rate('b', 0), rate('c', 2)],
+  ];
+  assert.deepEqual(
+    calledIn(samples).map(({ subject }) => subject),
+    ['c', 'a'],
+  );
+  assert.deepEqual(calledIn([]), []);
+});
+
+test('each action of the audit has words in both languages, a new one its own', async () => {
+  const sources = await Array.fromAsync(glob('apps/server/src/{http/operator,cli}/**/*.ts'), (each) =>
+    readFile(each, 'utf8'),
+  );
+  const named = [...sources.join('').matchAll(/action: '([a-z]+ [a-z -]+)'/g)].map(([, action = '']) => action);
+  assert.ok(named.length > 20);
+  assert.deepEqual(
+    named.filter((each) => !KNOWN_ACTIONS.includes(each)),
+    [],
+  );
+  for (const action of KNOWN_ACTIONS) {
+    const { en, id } = actionText(action);
+    assert.ok(en !== action && id !== action && en !== id, action);
+  }
+  assert.deepEqual(actionText('client trust (without approval)'), {
+    en: 'Client trusted (without approval)',
+    id: 'Klien dipercaya (tanpa persetujuan)',
+  });
+  assert.deepEqual(actionText('moon land'), { en: 'moon land', id: 'moon land' });
+});
+
+test('how a callback that was sent again ended is its first new attempt', () => {
+  const attempt = (deliveryId: string, number: number, httpStatus: string | null, error: string | null = null) => ({
+    at: '2026-11-22T03:00:00Z',
+    kind: 'callback_attempt' as const,
+    text: '',
+    text_id: '',
+    facts: [
+      { name: 'delivery_id', value: deliveryId },
+      { name: 'attempt', value: String(number) },
+      { name: 'http_status', value: httpStatus },
+      { name: 'error', value: error },
+    ],
+  });
+  const before = [attempt('ep_1-7', 1, '500'), attempt('ep_2-7', 2, '200')];
+  assert.equal(outcomeAfter(before, 'ep_1-7', 1), null);
+  const after = (...entry: readonly [string | null, (string | null)?]) =>
+    outcomeAfter([...before, attempt('ep_1-7', 2, ...entry)], 'ep_1-7', 1);
+  assert.deepEqual(after('204'), { isAccepted: true, answer: '204' });
+  assert.deepEqual(after('500'), { isAccepted: false, answer: 'HTTP 500' });
+  assert.deepEqual(after(null, 'timeout'), { isAccepted: false, answer: 'timeout' });
 });

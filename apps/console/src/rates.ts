@@ -19,6 +19,22 @@ export interface Rate {
   readonly p99Ms: number | null;
 }
 
+/**
+ * Whether an inquiry at a bank got no answer. Verdicts and statuses are in capitals, reasons for having none are not. A
+ * bank that does not know a transfer, or rejects an inquiry, has answered.
+ */
+export const isNoAnswer = (outcome: string): boolean =>
+  /^[a-z]/.test(outcome) && outcome !== 'unknown_transfer' && outcome !== 'rejected_by_bank';
+
+/** What is called at all in any of the samples, the most frequent of the latest one first. */
+export function calledIn(samples: readonly (readonly Rate[])[]): readonly Rate[] {
+  const called = new Set(samples.flatMap((rates) => rates.filter((each) => each.perSecond > 0)).map(subjectOf));
+  const latest = samples.at(-1) ?? [];
+  return latest.filter((each) => called.has(each.subject)).toSorted((one, other) => other.perSecond - one.perSecond);
+}
+
+const subjectOf = ({ subject }: Rate): string => subject;
+
 /** Null when the counters began again between the two readings: a process has restarted. */
 export function ratesBetween(
   before: readonly Counts[],

@@ -23,6 +23,7 @@ export const TEXTS = {
   overdueSince: { en: 'Overdue since', id: 'Terlambat sejak' },
   state: { en: 'State', id: 'Keadaan' },
   attempts: { en: 'Attempts', id: 'Percobaan' },
+  receiversInTrouble: { en: 'Receivers in trouble', id: 'Penerima bermasalah' },
   receiver: { en: 'Receiver', id: 'Penerima' },
   event: { en: 'Event', id: 'Peristiwa' },
   action: { en: 'Action', id: 'Tindakan' },

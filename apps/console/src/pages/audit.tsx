@@ -1,5 +1,6 @@
 import { call, given } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
+import { actionText } from '../audit-actions.ts';
 import { Loaded, Page } from '../components/page.tsx';
 import { Pager, Table } from '../components/table.tsx';
 import { TextFilter } from '../components/text-filter.tsx';
@@ -79,7 +80,17 @@ function Actions({ actions }: { readonly actions: readonly OperatorAction[] }) {
             </>
           ),
         },
-        { title: say(WHAT), cell: (each) => <a href={address(['audit'], { action: each.action })}>{each.action}</a> },
+        {
+          title: say(WHAT),
+          cell: (each) => (
+            <>
+              {say(actionText(each.action))}
+              <span class="below">
+                <a href={address(['audit'], { action: each.action })}>{each.action}</a>
+              </span>
+            </>
+          ),
+        },
         {
           title: say(SUBJECT),
           cell: (each) => (

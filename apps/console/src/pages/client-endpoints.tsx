@@ -3,6 +3,7 @@ import { useResource } from '../api/resource.ts';
 import { may } from '../api/session.ts';
 import { Action, outcomeOf } from '../components/action.tsx';
 import { Choices } from '../components/choices.tsx';
+import { reasonText } from '../components/endpoint-health.ts';
 import { useEntered } from '../components/entered.ts';
 import { Loaded } from '../components/page.tsx';
 import { showSecret } from '../components/secret.tsx';
@@ -110,7 +111,7 @@ function State({ endpoint }: { readonly endpoint: ClientCallbackEndpoint }) {
     return (
       <>
         <Chip tone="bad" text={say(DISABLED)} />
-        <span class="below">{reason}</span>
+        <span class="below">{reasonText(reason)}</span>
       </>
     );
   }

@@ -20,6 +20,7 @@ const COUNTED: Text = {
   en: 'Callbacks to send: {deliveries}. Events: {events}, transactions: {transactions}, endpoints: {endpoints}.',
   id: 'Callback yang dikirim: {deliveries}. Peristiwa: {events}, transaksi: {transactions}, endpoint: {endpoints}.',
 };
+const ELSE: Text = { en: 'With another choice: {counts}.', id: 'Dengan pilihan lain: {counts}.' };
 const THERE_ARE_MORE: Text = {
   en: 'There are more: counting has stopped.',
   id: 'Masih ada lagi: penghitungan dihentikan.',
@@ -44,6 +45,8 @@ const SELECTED_TEXTS = {
 interface Counted {
   readonly order: CallbackReplayOrder;
   readonly count: ReplayCount;
+  /** What the other states would send. */
+  readonly others: readonly { readonly state: Selected; readonly count: ReplayCount | null }[];
   /** The same order with the same key is the same replay: a repeated click starts no second one. */
   readonly key: string;
 }
@@ -99,10 +102,18 @@ export function NewReplay({
 
   async function count(): Promise<void> {
     setFailure(null);
-    const order = orderOf(fields);
+    const key = newKey();
+    const countOf = async (selected: Selected): Promise<ReplayCount | null> =>
+      (await call('createCallbackReplay', { body: { ...orderOf({ ...fields, selected }), dry_run: true } })).count;
     try {
-      const answer = await call('createCallbackReplay', { body: { ...order, dry_run: true } });
-      if (answer.count !== null) setCounted({ order, count: answer.count, key: newKey() });
+      const chosen = await countOf(fields.selected);
+      if (chosen === null) return;
+      setCounted({ order: orderOf(fields), count: chosen, others: [], key });
+      for (const state of SELECTED.filter((each) => each !== fields.selected && each !== 'all')) {
+        const other = { state, count: await countOf(state) };
+        // Unless the fields have changed meanwhile.
+        setCounted((now) => (now?.key === key ? { ...now, others: [...now.others, other] } : now));
+      }
     } catch (error) {
       setFailure(error instanceof CallFailure ? error : new CallFailure(String(error), {}));
     }
@@ -121,7 +132,14 @@ export function NewReplay({
         onSubmit={() => void count()}
       />
       {failure !== null && <Failure failure={failure} />}
-      <output>{counted !== null && <p>{countText(counted.count)}</p>}</output>
+      <output>
+        {counted !== null && (
+          <>
+            <p>{countText(counted.count)}</p>
+            {counted.others.length > 0 && <p class="muted">{othersText(counted)}</p>}
+          </>
+        )}
+      </output>
       {counted !== null && counted.count.deliveries > 0 && <Start counted={counted} onStarted={onStarted} />}
     </section>
   );
@@ -222,4 +240,13 @@ function countText({ is_complete: isComplete, ...counts }: ReplayCount): string 
     Object.entries(counts).map(([name, value]) => [name, integer(value, language.value)]),
   );
   return isComplete ? say(COUNTED, values) : `${say(COUNTED, values)} ${say(THERE_ARE_MORE)}`;
+}
+
+/** `With another choice: never sent 9, delivered > 1,000.` */
+function othersText({ others }: Counted): string {
+  const counts = others.map(({ state, count }) => {
+    const deliveries = integer(count?.deliveries ?? 0, language.value);
+    return `${say(SELECTED_TEXTS[state])} ${count?.is_complete === false ? '> ' : ''}${deliveries}`;
+  });
+  return say(ELSE, { counts: counts.join(', ') });
 }

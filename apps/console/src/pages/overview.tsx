@@ -3,13 +3,14 @@ import { useRef } from 'preact/hooks';
 import { call } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
 import { Chart } from '../components/chart.tsx';
+import { isTrouble } from '../components/endpoint-health.ts';
 import { Loaded, Page } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
 import { Time } from '../components/values.tsx';
 import { duration, figure, integer } from '../format.ts';
 import type { Backlog, Overview } from '../generated/api.ts';
 import { language, say, type Text } from '../preferences.ts';
-import { type Rate, ratesBetween, together } from '../rates.ts';
+import { calledIn, isNoAnswer, type Rate, ratesBetween, together } from '../rates.ts';
 import { address } from '../router.ts';
 import { TEXTS } from '../texts.ts';
 
@@ -34,11 +35,16 @@ const MEASURING: Text = {
   id: 'Mengukur: angka pertama dalam 5 detik.',
 };
 const OPERATION: Text = { en: 'Operation', id: 'Operasi' };
-const QUIET: Text = { en: 'No client has called since the start.', id: 'Belum ada klien yang memanggil sejak mulai.' };
+const QUIET: Text = {
+  en: 'No client has called while you looked.',
+  id: 'Tidak ada klien yang memanggil selama Anda melihat.',
+};
 const NOTHING_MEASURED: Text = { en: 'none in the last seconds', id: 'tidak ada dalam detik terakhir' };
 const SLOWEST: Text = { en: '{p50} median, {p99} at 99 %', id: '{p50} median, {p99} pada 99 %' };
 
 const POLL_MS = 5_000;
+const ENDPOINTS_POLL_MS = 15_000;
+const ENDPOINTS_MAX = 100;
 /** Ten minutes. */
 const READINGS_MAX = 120;
 /** A minute: so that the first readings can be seen. */
@@ -53,8 +59,6 @@ interface Sample {
 }
 
 const isServerError = (status: string): boolean => status.startsWith('5');
-/** Verdicts and statuses are in capitals, reasons for having none are not. */
-const isNoAnswer = (outcome: string): boolean => /^[a-z]/.test(outcome) && outcome !== 'unknown';
 const isUndelivered = (outcome: string): boolean => outcome !== 'delivered';
 
 /** Null for the first reading, and after one of another process. */
@@ -135,11 +139,31 @@ function BacklogTiles({ backlog, banksDown }: { readonly backlog: Backlog; reado
         href={address(['banks'])}
         alarm={banksDown}
       />
+      <ReceiversTile />
       <Tile title={say(PENDING)} value={count(backlog.callbacks_pending)} href={address(['callbacks'])} alarm={null}>
         {oldest >= 1 && say(OLDEST, { time: duration(oldest * 1_000, language.value) })}
       </Tile>
       <Tile title={say(ROWS)} value={count(backlog.validation_rows)} href={address(['validations'])} alarm={null} />
     </ul>
+  );
+}
+
+/** What was disabled on purpose is counted, and raises no alarm. */
+function ReceiversTile() {
+  const { data } = useResource(
+    'endpoints',
+    (signal) => call('listUnhealthyCallbackEndpoints', { query: { limit: ENDPOINTS_MAX } }, signal),
+    ENDPOINTS_POLL_MS,
+  );
+  const endpoints = data?.endpoints ?? [];
+  const count = integer(endpoints.length, language.value);
+  return (
+    <Tile
+      title={say(TEXTS.receiversInTrouble)}
+      value={data === null ? '–' : data.has_more ? `> ${count}` : count}
+      href={address(['callbacks'])}
+      alarm={endpoints.filter(isTrouble).length}
+    />
   );
 }
 
@@ -179,7 +203,7 @@ function Live({ samples }: { readonly samples: readonly Sample[] }) {
         <Panel title={say(ATTEMPTS)} rate={latest.callbacks} rates={samples.map((each) => each.callbacks)} />
       </div>
       <h2>{say(REQUESTS)}</h2>
-      <Routes routes={latest.routes} />
+      <Routes routes={calledIn(samples.map(({ routes }) => routes))} />
     </>
   );
 }
@@ -225,7 +249,7 @@ function Routes({ routes }: { readonly routes: readonly Rate[] }) {
   return (
     <Table
       caption={say(REQUESTS)}
-      rows={routes.toSorted((one, other) => other.perSecond - one.perSecond)}
+      rows={routes}
       keyOf={(each) => each.subject}
       empty={say(QUIET)}
       columns={[

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { call } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
 import { may, person } from '../api/session.ts';
+import { actionText } from '../audit-actions.ts';
 import { Action } from '../components/action.tsx';
 import { type Fact, Facts } from '../components/facts.tsx';
 import { Loaded, Page } from '../components/page.tsx';
@@ -92,8 +93,9 @@ const fieldText = (name: string): Text => FIELD_TEXTS.get(name) ?? { en: name, i
 export function ProposalPage({ id }: { readonly id: string }) {
   const path = { proposal_id: id };
   const read = useResource(`proposal ${id}`, (signal) => call('readProposal', { path }, signal), POLL_MS);
+  const title = read.data === null ? id : say(actionText(read.data.action));
   return (
-    <Page title={read.data?.action ?? id} aside={read.data === null ? null : <State state={read.data.state} />}>
+    <Page title={title} aside={read.data === null ? null : <State state={read.data.state} />}>
       <Loaded resource={read}>
         {(proposal) => (
           <>

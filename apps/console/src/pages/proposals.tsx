@@ -1,5 +1,6 @@
 import { call, given } from '../api/request.ts';
 import { useResource } from '../api/resource.ts';
+import { actionText } from '../audit-actions.ts';
 import { Loaded, Page } from '../components/page.tsx';
 import { Pager, Table } from '../components/table.tsx';
 import { Chip, Time } from '../components/values.tsx';
@@ -73,7 +74,7 @@ export function ProposalsPage() {
                   title: say(CHANGE),
                   cell: (each) => (
                     <>
-                      <a href={address(['proposals', each.proposal_id])}>{each.action}</a>
+                      <a href={address(['proposals', each.proposal_id])}>{say(actionText(each.action))}</a>
                       <span class="below">{each.subject_id ?? each.client_id}</span>
                     </>
                   ),

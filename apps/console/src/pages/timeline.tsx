@@ -1,10 +1,10 @@
-import { call } from '../api/request.ts';
+import { useState } from 'preact/hooks';
 import { may } from '../api/session.ts';
-import { Action } from '../components/action.tsx';
 import { Time } from '../components/values.tsx';
-import { withLocalTimes } from '../format.ts';
+import { day, dayAndTime, time, withLocalTimes } from '../format.ts';
 import type { OperatorTransaction, TimelineEntry } from '../generated/api.ts';
 import { language, say, type Text } from '../preferences.ts';
+import { Resend } from './resend.tsx';
 import { TimelineDrawing } from './timeline-drawing.tsx';
 
 /** A kind that is new in the service appears as it is named there. */
@@ -22,41 +22,6 @@ const KIND_TEXTS: Readonly<Partial<Record<string, Text>>> = {
 const entryText = ({ text, text_id: indonesian }: TimelineEntry): string =>
   language.value === 'en' ? text : indonesian;
 
-const RESEND: Text = { en: 'Send again', id: 'Kirim ulang' };
-const RESEND_TEXT: Text = {
-  en: 'The callback is sent at once, and with the whole retry schedule if it fails. Receivers must take it twice.',
-  id: 'Callback langsung dikirim, dengan seluruh jadwal ulang bila gagal. Penerima harus siap menerima dua kali.',
-};
-const RESENT: Text = { en: 'It is on its way.', id: 'Sedang dikirim.' };
-
-/** Sends one callback again. */
-export function Resend({
-  clientId,
-  deliveryId,
-  about,
-  onDone,
-}: {
-  readonly clientId: string;
-  readonly deliveryId: string;
-  /** What it says, and who gets it: for people, whom the ID of a delivery tells nothing. */
-  readonly about: string;
-  readonly onDone: () => void;
-}) {
-  return (
-    <Action
-      title={say(RESEND)}
-      label={`${say(RESEND)}: ${about}`}
-      description={say(RESEND_TEXT)}
-      onDone={onDone}
-      run={async (reason) => {
-        const path = { delivery_id: deliveryId };
-        await call('resendCallbackDelivery', { path, body: { client_id: clientId, reason } });
-        return say(RESENT);
-      }}
-    />
-  );
-}
-
 /** Everything that happened, drawn over time and told in its order. */
 export function Timeline({
   entries,
@@ -67,17 +32,21 @@ export function Timeline({
   readonly transaction: OperatorTransaction;
   readonly onResent: () => void;
 }) {
+  const [result, setResult] = useState('');
+  const isOverDays = new Set(entries.map(({ at }) => day(at, language.value))).size > 1;
+  const show = isOverDays ? dayAndTime : time;
   return (
     <>
       <TimelineDrawing entries={entries} transaction={transaction} now={Date.now()} />
+      <output>{result !== '' && <p>{result}</p>}</output>
       <ol class="timeline">
         {entries.map((entry, index) => (
           <li key={`${entry.at} ${index}`} class={`entry ${entry.kind}`}>
-            <Time at={entry.at} focusable />
+            <Time at={entry.at} focusable withDay={isOverDays} />
             <span class="kind">{say(KIND_TEXTS[entry.kind] ?? { en: entry.kind, id: entry.kind })}</span>
             <span class="what">
-              {withLocalTimes(entryText(entry), language.value, new Date())}{' '}
-              <ResendEntry {...{ entry, transaction, onResent }} />
+              {withLocalTimes(entryText(entry), language.value, new Date(), { show })}{' '}
+              <ResendEntry {...{ entry, transaction, onResent }} onResult={setResult} />
             </span>
           </li>
         ))}
@@ -90,14 +59,17 @@ function ResendEntry({
   entry,
   transaction,
   onResent,
+  onResult,
 }: {
   readonly entry: TimelineEntry;
   readonly transaction: OperatorTransaction;
   readonly onResent: () => void;
+  readonly onResult: (text: string) => void;
 }) {
   const fact = (name: string): string | null => entry.facts.find((each) => each.name === name)?.value ?? null;
   const deliveryId = fact('delivery_id');
   if (entry.kind !== 'callback_delivery' || deliveryId === null || !may('resend')) return null;
   const about = `${fact('type') ?? transaction.transaction_id}, ${deliveryId}`;
-  return <Resend clientId={transaction.client_id} deliveryId={deliveryId} about={about} onDone={onResent} />;
+  const { client_id: clientId, transaction_id: transactionId } = transaction;
+  return <Resend {...{ clientId, deliveryId, transactionId, about, onResult }} onDone={onResent} />;
 }
