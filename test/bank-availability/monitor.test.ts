@@ -51,6 +51,12 @@ test('a bank that has answered for two seconds is reported UP, with the age of i
   assert.deepEqual(reported(healths), [null, null, null, ['UP', 7]]);
 });
 
+test('a bank that has failed here for long, and answers no other process any more, is DOWN since then', () => {
+  const answersOthers: BankHealth = { ...down(at(0)), status: 'DEGRADED', answersOthers: true };
+  const healths = [answersOthers, answersOthers, ...Array<BankHealth>(4).fill(down(at(0)))];
+  assert.deepEqual(reported(healths), [null, null, null, null, ['DOWN', 2_000], ['DOWN', 3_000]]);
+});
+
 test('a bank that answers another process is not reported DOWN, also when it was DOWN a moment ago', () => {
   const answersOthers: BankHealth = { ...down(at(0)), status: 'DEGRADED', answersOthers: true };
   const healths = [answered, down(at(0.5)), answersOthers, answersOthers, answersOthers, answersOthers];

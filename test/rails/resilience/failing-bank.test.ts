@@ -185,6 +185,44 @@ describe('a bank that fails', () => {
     assert.equal(state(), 'closed');
   });
 
+  /** Regression: each probe that failed began the outage anew, so that "down since" was seconds ago for hours. */
+  it('is down since its breaker opened, however many probes fail, and up since it closed', async () => {
+    let wallMs = Date.parse('2026-11-29T03:31:43Z');
+    const rail = scriptedRail('only', () => noVerdict('unreachable'));
+    const { inquire, snapshot, advance } = inquiriesOver([rail], { wallClock: () => wallMs });
+    const since = (): unknown => [
+      snapshot()[0]?.banks[0]?.health.since,
+      bankHealths(snapshot()).get('CENAIDJA')?.since,
+    ];
+    const openedAt = Array<string>(2).fill('2026-11-29T03:31:43.000Z');
+    for (let time = 0; time < 5; time += 1) await inquire();
+    for (let probe = 0; probe < 3; probe += 1) {
+      assert.deepEqual(since(), openedAt);
+      wallMs += 60_000;
+      advance(60_000);
+      await inquire();
+    }
+    assert.equal(rail.inquiries.length, 8);
+    assert.deepEqual(since(), openedAt);
+    wallMs += 60_000;
+    advance(60_000);
+    rail.script = () => active('BACK');
+    await inquire();
+    assert.deepEqual(since(), Array<string>(2).fill('2026-11-29T03:35:43.000Z'));
+  });
+
+  /** Regression: inquiries that timed out were counted as answers, and the console said that the bank answers. */
+  it('has no answers when all inquiries time out', async () => {
+    const rail = scriptedRail('only', () => noVerdict('timeout'));
+    const { inquire, snapshot } = inquiriesOver([rail]);
+    const answers = (): unknown => snapshot()[0]?.banks[0]?.health.answers;
+    for (let time = 0; time < 3; time += 1) await inquire();
+    assert.equal(answers(), 0);
+    rail.script = () => active('FINE');
+    await inquire();
+    assert.equal(answers(), 1);
+  });
+
   it('is DEGRADED and not DOWN when it throttles, also when no inquiry follows', async () => {
     const rail = scriptedRail('only', () => noVerdict('throttled'));
     const { inquire, snapshot, advance } = inquiriesOver([rail]);

@@ -17,6 +17,7 @@ test('the access log marks NOT_FOUND only when the account may be closed', async
   }
 });
 
+/** Regression: each probe that failed was logged as another opening of the circuit breaker. */
 test('each change of a circuit breaker is logged once, with the rail and the bank', async () => {
   const rail = scriptedRail('only', () => noVerdict('unreachable'));
   let nowMs = 0;
@@ -32,15 +33,19 @@ test('each change of a circuit breaker is logged once, with the rail and the ban
     nowMs += 3_500;
     assert.equal(await check(5), '2', 'and so do the next ones: 1.5 s, rounded up');
     nowMs += 1_500;
+    assert.equal(await check(6), '10', 'the probe failed');
+    nowMs += 10_000;
     rail.script = () => NOT_FOUND;
-    assert.equal(await check(6), null);
+    assert.equal(await check(7), null);
     const changes = service.logged.filter((each) => each['msg'] !== undefined && each['rail'] === 'only');
     assert.deepEqual(
-      changes.map(({ level, msg }) => [level, String(msg).split(':')[0]]),
+      changes.map(({ level, msg, probeInMs }) => [level, String(msg).split(':')[0], probeInMs]),
       [
-        [40, 'circuit breaker opened'],
-        [30, 'circuit breaker half open'],
-        [30, 'circuit breaker closed'],
+        [40, 'circuit breaker opened', 5_000],
+        [30, 'circuit breaker half open', undefined],
+        [40, 'probe inquiry failed', 10_000],
+        [30, 'circuit breaker half open', undefined],
+        [30, 'circuit breaker closed', undefined],
       ],
     );
   } finally {

@@ -809,7 +809,10 @@ export interface RailBank {
   /** Full bank name. */
   readonly bank_name: string;
   readonly breaker: BreakerState;
-  /** null when it has not changed since the start. */
+  /**
+   * Since when the breaker has been closed, or has not been: probes that fail do not change it. null when it has not
+   * changed since the start.
+   */
   readonly breaker_since: Timestamp | null;
   /** How long the breaker stays open. */
   readonly next_inquiry_in_seconds: number;
@@ -824,7 +827,7 @@ export interface RailList {
 }
 
 export interface RecentInquiries {
-  /** The number of recent answers. */
+  /** The verdicts among the recent inquiries; those that timed out are not counted. */
   readonly answers: number;
   /** The median; null while there are too few. */
   readonly p50_ms: number | null;

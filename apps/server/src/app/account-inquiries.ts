@@ -1,6 +1,7 @@
 import { startFindingsExchange } from '../bank-availability/findings-exchange.ts';
 import { startHourlyCounts } from '../bank-availability/hourly-counts.ts';
 import { startAvailabilityPublisher } from '../bank-availability/publisher.ts';
+import type { Log } from '../observability/log.ts';
 import { deleteBankHistory, findOldestBankHour } from '../postgres/bank-hours.ts';
 import { type DailyInquiries, startDailyInquiries } from '../postgres/daily-inquiries.ts';
 import {
@@ -9,7 +10,7 @@ import {
   createAccountInquiries,
 } from '../rails/account-inquiries.ts';
 import type { Rail } from '../rails/rail.ts';
-import type { RailOptions } from '../rails/resilience/guards.ts';
+import type { BreakerChange, RailOptions } from '../rails/resilience/guards.ts';
 import type { AppContext } from './app-context.ts';
 import type { PostgresServices } from './postgres.ts';
 import { openRetention } from './retention.ts';
@@ -44,12 +45,7 @@ export async function openAccountInquiries(
   }
 
   const inquiries = createAccountInquiries(options.rails, metrics, {
-    onBreakerChange({ rail, bank, state }) {
-      if (state === 'open')
-        log.warn({ rail, bank }, 'circuit breaker opened: account inquiries to this bank are paused; will probe');
-      else if (state === 'half_open') log.info({ rail, bank }, 'circuit breaker half open: sending one probe inquiry');
-      else log.info({ rail, bank }, 'circuit breaker closed: account inquiries to this bank resume');
-    },
+    onBreakerChange: (change) => logBreakerChange(log, change),
     onClientSuspended: (suspension) =>
       log.warn(
         suspension,
@@ -64,6 +60,15 @@ export async function openAccountInquiries(
     inquiries,
     replaceRails: async (rails, agreed) => inquiries.replaceRails(rails, await withDays(agreed)),
   };
+}
+
+function logBreakerChange(log: Log, { rail, bank, state, opening }: BreakerChange): void {
+  const fields = opening === null ? { rail, bank } : { rail, bank, probeInMs: opening.probeInMs };
+  if (state === 'closed') log.info(fields, 'circuit breaker closed: account inquiries to this bank resume');
+  else if (state === 'half_open') log.info(fields, 'circuit breaker half open: sending one probe inquiry');
+  else if (opening?.isProbeFailure === true)
+    log.warn(fields, 'probe inquiry failed: account inquiries to this bank stay paused; will probe again');
+  else log.warn(fields, 'circuit breaker opened: account inquiries to this bank are paused; will probe');
 }
 
 /** For operators, who are asked which bank was down last week. */

@@ -20,17 +20,23 @@ export interface AvailabilityMonitor {
 
 export function createAvailabilityMonitor(stableMs: number = STABLE_MS): AvailabilityMonitor {
   const statuses = new Map<string, StatusSince>();
+  /** Banks that failed here while they answered another process: here they have been failing for longer. */
+  const answeredOthers = new Set<string>();
 
   function updateStatus(bic: string, health: BankHealth, nowMs: number): StatusSince | undefined {
     // Without an answer of its own, this process does not know the status of a bank that answers another process.
-    if (health.answersOthers && health.lastVerdictAgoMs === null) statuses.delete(bic);
+    if (health.answersOthers && health.lastVerdictAgoMs === null) {
+      statuses.delete(bic);
+      answeredOthers.add(bic);
+    }
     const before = statuses.get(bic);
     const status = statusOf(health) ?? before?.status;
     if (status === undefined || status === before?.status) return before;
     // The time at which the bank went DOWN is kept while it is DOWN: a later failed trial must not look newer than the
-    // answer that another process has received.
-    const sinceMs = status === 'DOWN' && health.since !== null ? Date.parse(health.since) : nowMs;
-    const changed = { status, sinceMs };
+    // answer that another process has received. When the bank answers no other process any more, it is DOWN since then.
+    const answeredOther = answeredOthers.delete(bic);
+    const failedAt = status === 'DOWN' && !answeredOther ? health.since : null;
+    const changed = { status, sinceMs: failedAt === null ? nowMs : Date.parse(failedAt) };
     statuses.set(bic, changed);
     return changed;
   }

@@ -188,11 +188,15 @@ const milliseconds = (description: string, example: number) =>
 const RailBank = object('RailBank', {
   ...bankNames,
   breaker: Type.Enum(['closed', 'half_open', 'open'], { title: 'BreakerState' }),
-  breaker_since: nullable(Timestamp, 'null when it has not changed since the start.'),
+  breaker_since: nullable(
+    Timestamp,
+    'Since when the breaker has been closed, or has not been: probes that fail do not change it. null when it has ' +
+      'not changed since the start.',
+  ),
   next_inquiry_in_seconds: count('How long the breaker stays open.', 0),
   in_flight: count('Inquiries that wait for an answer.', 1),
   recent: object('RecentInquiries', {
-    answers: count('The number of recent answers.', 480),
+    answers: count('The verdicts among the recent inquiries; those that timed out are not counted.', 480),
     p50_ms: milliseconds('The median; null while there are too few.', 140),
     p95_ms: milliseconds('The 95th percentile; null while there are too few.', 420),
   }),

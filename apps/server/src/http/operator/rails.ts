@@ -36,7 +36,7 @@ const bankJson = ({ bank, health }: RailSnapshot['banks'][number]): Record<strin
   breaker_since: health.since,
   next_inquiry_in_seconds: Math.ceil(health.waitMs / 1000),
   in_flight: health.inFlight,
-  recent: { answers: health.samples, p50_ms: rounded(health.p50Ms), p95_ms: rounded(health.p95Ms) },
+  recent: { answers: health.answers, p50_ms: rounded(health.p50Ms), p95_ms: rounded(health.p95Ms) },
   no_verdicts: health.recentFailures.map(({ reason, railCode, count, lastAt }) => ({
     reason,
     rail_code: railCode,

@@ -57,8 +57,17 @@ export interface BreakerFailing {
   readonly clientId: string | null;
 }
 
+/** Why inquiries are paused, and for how long. */
+export interface BreakerOpening {
+  /** The breaker was open before: its probe failed. */
+  readonly isProbeFailure: boolean;
+  /** How long until the next probe. */
+  readonly probeInMs: number;
+}
+
 export interface BreakerListener {
-  onState(state: BreakerState): void;
+  /** `opening` is null unless the state is `open`. */
+  onState(state: BreakerState, opening: BreakerOpening | null): void;
   onSuspended(clientId: string, suspendedMs: number): void;
 }
 
@@ -162,10 +171,10 @@ function waitMs(breaker: Breaker, clientId: string | null, nowMs: number): numbe
   return isOpenToOthers ? suspendedMs : Math.max(openUntilMs - nowMs, suspendedMs);
 }
 
-function change(breaker: Breaker, state: BreakerState): void {
+function change(breaker: Breaker, state: BreakerState, opening: BreakerOpening | null = null): void {
   breaker.state = state;
   breaker.isProbing = false;
-  breaker.listener.onState(state);
+  breaker.listener.onState(state, opening);
 }
 
 function close(breaker: Breaker): void {
@@ -177,15 +186,18 @@ function close(breaker: Breaker): void {
 }
 
 function open(breaker: Breaker, reason: BreakerOutcome, soleClient: string | null, nowMs: number): void {
+  // The probe of a breaker that is suspected is the first inquiry that failed here.
+  const isProbeFailure = breaker.state === 'half_open' && !breaker.isSuspected;
+  const probeInMs = reason === 'throttled' ? breaker.settings.throttledOpenMs : breaker.openMs;
   breaker.isSuspected = false;
   if (reason !== 'throttled') {
     breaker.failingSinceMs ??= nowMs;
     breaker.lastFailureMs = nowMs;
   }
   breaker.soleClient = soleClient;
-  breaker.openUntilMs = nowMs + (reason === 'throttled' ? breaker.settings.throttledOpenMs : breaker.openMs);
+  breaker.openUntilMs = nowMs + probeInMs;
   breaker.openReason = reason;
-  change(breaker, 'open');
+  change(breaker, 'open', { isProbeFailure, probeInMs });
 }
 
 function suspend({ counters, listener, suspensions }: Breaker, clientId: string, nowMs: number): void {

@@ -46,13 +46,16 @@ export interface GuardedRailSnapshot {
   readonly isThrottled: boolean;
   /** The bank has answered another process since the breaker opened here. */
   readonly answersOthers: boolean;
-  /** ISO 8601 UTC; null when the state has never changed. */
+  /**
+   * Since when the breaker has been closed, or has not been: probes that fail do not change it. ISO 8601 UTC; null when
+   * the state has never changed.
+   */
   readonly since: string | null;
   /** How long until an inquiry may be sent. */
   readonly waitMs: number;
   readonly inFlight: number;
-  /** The durations that p50 and p95 are from: those of verdicts, and of inquiries that timed out or were cancelled. */
-  readonly samples: number;
+  /** The verdicts among the recent inquiries. p50 and p95 are also from those that timed out or were cancelled. */
+  readonly answers: number;
   /** The age of its last verdict; null when there is none. */
   readonly lastVerdictAgoMs: number | null;
   readonly p50Ms: number | null;
@@ -81,12 +84,12 @@ export function createGuardedRail(dependencies: GuardedRailDependencies): Guarde
   const latencies = createLatencies();
   const failures = createRecentFailures(wallMs);
   const classifier = createOutcomeClassifier(failures);
-  let since: string | null = null;
+  const stateTime = createStateTime(wallMs);
   const breaker = createCircuitBreaker(protection.breaker, {
-    onState(state) {
+    onState(state, opening) {
       if (state === 'closed') classifier.forgetFailingAccounts();
-      since = new Date(wallMs()).toISOString();
-      listener.onState(state);
+      stateTime.change(state, breaker.failing() !== null);
+      listener.onState(state, opening);
     },
     onSuspended: listener.onSuspended,
   });
@@ -118,29 +121,46 @@ export function createGuardedRail(dependencies: GuardedRailDependencies): Guarde
       slots.leave(inquiry.clientId);
       counts.record(outcome, tookMs);
       // The duration of a rejection says nothing about how long a verdict takes.
-      if (outcome.kind === 'verdict' || outcome.reason === 'timeout') latencies.record(tookMs);
+      if (outcome.kind === 'verdict' || outcome.reason === 'timeout')
+        latencies.record(tookMs, outcome.kind === 'verdict');
       const evidence = classifier.classify(outcome, inquiry, isProbe, nowMs - tookMs, nowMs);
       breaker.end(isProbe, evidence, isOfConnection(outcome) ? null : inquiry.clientId, nowMs);
     },
     release(isProbe, inquiry, tookMs, nowMs) {
       slots.leave(inquiry.clientId);
-      if (tookMs !== null) latencies.record(tookMs);
+      if (tookMs !== null) latencies.record(tookMs, false);
       breaker.end(isProbe, 'ignored', inquiry.clientId, nowMs);
     },
     snapshot: (nowMs) => ({
       state: breaker.state(),
       isThrottled: breaker.isThrottled(),
       answersOthers: findings.answersOthers(),
-      since,
+      since: stateTime.since(),
       waitMs: breaker.waitMs(null, nowMs),
       inFlight: slots.inFlight(),
-      samples: latencies.count(),
+      answers: latencies.answers(),
       lastVerdictAgoMs: classifier.lastVerdictAgoMs(nowMs),
       p50Ms: latencies.quantile(0.5),
       p95Ms: latencies.quantile(0.95),
       recentFailures: failures.list(),
     }),
     ...findings,
+  };
+}
+
+/**
+ * Since when a breaker has been closed, or has not been. An outage has one beginning, however many probes fail; only a
+ * failure after a mere suspicion or pause begins it anew.
+ */
+function createStateTime(wallMs: () => number) {
+  let latest: { readonly isClosed: boolean; readonly isFailing: boolean; readonly since: string } | null = null;
+  return {
+    change(state: BreakerState, isFailing: boolean): void {
+      const isClosed = state === 'closed';
+      if (latest === null || isClosed || latest.isClosed || latest.isFailing !== isFailing)
+        latest = { isClosed, isFailing, since: new Date(wallMs()).toISOString() };
+    },
+    since: (): string | null => latest?.since ?? null,
   };
 }
 

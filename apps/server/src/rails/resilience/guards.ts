@@ -2,7 +2,7 @@ import type { Bank } from '../../domain/bank.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Rail } from '../rail.ts';
 import { type Routes, railsTo } from '../routes.ts';
-import type { BreakerListener, BreakerState } from './circuit-breaker.ts';
+import type { BreakerListener, BreakerOpening, BreakerState } from './circuit-breaker.ts';
 import { createGuardedRail, type GuardedRail, type GuardedRailSnapshot } from './guarded-rail.ts';
 import { type BankCount, createBankCounts } from './inquiry-counts.ts';
 import { type ConnectionGuard, createConnectionGuard, NOT_SHARED, type Sharing } from './limits.ts';
@@ -32,8 +32,16 @@ export interface GuardOptions extends RailOptions {
   readonly sharing?: Sharing;
   /** Milliseconds since 1970. */
   readonly wallClock?: () => number;
-  readonly onBreakerChange?: (change: { rail: string; bank: string; state: BreakerState }) => void;
+  readonly onBreakerChange?: (change: BreakerChange) => void;
   readonly onClientSuspended?: (suspension: ClientSuspension) => void;
+}
+
+export interface BreakerChange {
+  readonly rail: string;
+  readonly bank: string;
+  readonly state: BreakerState;
+  /** Null unless the state is `open`. */
+  readonly opening: BreakerOpening | null;
 }
 
 /** A client whose inquiries to this bank are not sent, because the bank fails over the accounts that it chooses. */
@@ -110,11 +118,11 @@ export function createGuards(
     if (known !== undefined) return known.guarded;
     const names = { rail: connection.rail.name, bank: bank.bic };
     const listener: BreakerListener = {
-      onState(state) {
+      onState(state, opening) {
         // An inquiry that was in flight when its rail was replaced says nothing about the rail of the same name.
         if (!isUsed(connection)) return;
         metrics.breakerState.set(names, STATE_NUMBERS[state]);
-        onBreakerChange?.({ ...names, state });
+        onBreakerChange?.({ ...names, state, opening });
       },
       onSuspended: (clientId, suspendedMs) => onClientSuspended?.({ ...names, clientId, suspendedMs }),
     };

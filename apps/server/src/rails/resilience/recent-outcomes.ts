@@ -2,9 +2,10 @@ import type { NoVerdictReason } from '../rail.ts';
 
 /** The durations of recent inquiries to one bank. */
 export interface Latencies {
-  record(ms: number): void;
-  /** How many durations are kept. */
-  count(): number;
+  /** `isAnswer`: the bank has answered; otherwise the inquiry timed out or was cancelled after this time. */
+  record(ms: number, isAnswer: boolean): void;
+  /** How many of the durations that are kept are those of answers. */
+  answers(): number;
   /** In milliseconds; `fraction` is 0.95 for the 95th percentile. Null while too few are known. */
   quantile(fraction: number): number | null;
 }
@@ -16,16 +17,18 @@ const SORT_INTERVAL = 64;
 
 export function createLatencies(): Latencies {
   const ring = new Float32Array(LATENCIES_KEPT);
+  const answered = new Uint8Array(LATENCIES_KEPT);
   let recorded = 0;
   let sorted = new Float32Array(0);
   let sortedAt = 0;
 
   return {
-    record(ms) {
+    record(ms, isAnswer) {
       ring[recorded % LATENCIES_KEPT] = ms;
+      answered[recorded % LATENCIES_KEPT] = isAnswer ? 1 : 0;
       recorded += 1;
     },
-    count: () => Math.min(recorded, LATENCIES_KEPT),
+    answers: () => answered.reduce((sum, each) => sum + each, 0),
     quantile(fraction) {
       if (recorded < LATENCIES_NEEDED) return null;
       // While few are known, each one matters.
