@@ -12,7 +12,7 @@ suite('the concurrency limit of one bank', () => {
   let changes: boolean[];
   beforeEach(() => {
     changes = [];
-    concurrency = createAdaptiveConcurrency((reduced) => changes.push(reduced));
+    concurrency = createAdaptiveConcurrency((isFailing) => changes.push(isFailing));
   });
 
   /** Starts as many inquiries as possible and ends them. Returns how many there were. */
@@ -71,6 +71,28 @@ suite('the concurrency limit of one bank', () => {
     }
     assert.deepEqual(slots, [1, 2, 4, 8, 16, 32]);
     assert.deepEqual(changes, [true, false]);
+  });
+
+  /** Regression: the recovery was reported when the limit was back, minutes after the bank was. */
+  test('reports the first answer as the recovery, and not each turn of a bank that answers every other time', () => {
+    let nowMs = 0;
+    const next = (evidence: BankEvidence): void => {
+      nowMs = nextStartMs(nowMs);
+      assert.equal(concurrency.acquire(1, 'reader', nowMs), 1);
+      concurrency.start()(evidence, nowMs);
+    };
+    for (let failed = 0; failed < 7; failed += 1) next('failed');
+    assert.deepEqual(changes, [true]);
+    next('answered');
+    assert.deepEqual(changes, [true, false]);
+    for (let answered = 0; answered < 6; answered += 1) next('answered');
+    for (let turn = 0; turn < 10; turn += 1) {
+      next('answered');
+      next('failed');
+    }
+    assert.deepEqual(changes, [true, false]);
+    for (let failed = 0; failed < 5; failed += 1) next('failed');
+    assert.deepEqual(changes, [true, false, true]);
   });
 
   test('counts inquiries that were in flight together as one failure', () => {

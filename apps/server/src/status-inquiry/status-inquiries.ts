@@ -137,9 +137,9 @@ function replaceRails(
 
 function inquiryRailOf(rail: StatusInquiryRail, dependencies: StatusInquiriesDependencies): InquiryRail {
   const { database, transactionUpdater, metrics, log, unknownGraceMs = UNKNOWN_GRACE_MS } = dependencies;
-  const concurrency = createAdaptiveConcurrency((reduced) => {
-    if (reduced) log.warn({ rail: rail.name }, 'status inquiries failing; concurrency reduced');
-    else log.info({ rail: rail.name }, 'status inquiries recovered; concurrency restored');
+  const concurrency = createAdaptiveConcurrency((isFailing) => {
+    if (isFailing) log.warn({ rail: rail.name }, 'status inquiries failing; concurrency reduced');
+    else log.info({ rail: rail.name }, 'status inquiries recovered: the bank answers again; concurrency rises');
   });
   const outcomes = createInquiryOutcomes(rail.name, { database, transactionUpdater, metrics, log, unknownGraceMs });
   return { rail, concurrency, outcomes };
