@@ -31,9 +31,8 @@ const TRANSACTION: Transaction = {
   expectedBy: '2026-11-21T03:32:00.000Z',
   overdueSince: null,
 };
-const NOT_ASKED: InquirySummary = { inquiries: 0, lastAskedAt: null, lastAnswer: null, inReview: false };
+const NOT_ASKED: InquirySummary = { lastAskedAt: null, lastAnswer: null, inReview: false };
 const ASKED: InquirySummary = {
-  inquiries: 4,
   lastAskedAt: '2026-11-21T03:31:00.000Z',
   lastAnswer: 'processing',
   inReview: false,
@@ -48,8 +47,8 @@ suite('the summary of a transaction', () => {
       'overdue, accepted and asked about',
       { overdueSince: '2026-11-21T03:32:00.000Z' },
       ASKED,
-      `${EN} was sent to the bank on 21 November 2026 at 10:02 WIB, was accepted by the bank, was asked about at the bank 4 times, last at 10:31 WIB, and has been overdue since 10:32 WIB.`,
-      `${ID} dikirim ke bank pada 21 November 2026 pukul 10.02 WIB, sudah diterima oleh bank, sudah 4 kali ditanyakan ke bank, terakhir pukul 10.31 WIB, dan melewati batas waktu sejak pukul 10.32 WIB.`,
+      `${EN} was sent to the bank on 21 November 2026 at 10:02 WIB, was accepted by the bank, was last asked about at the bank at 10:31 WIB, and has been overdue since 10:32 WIB.`,
+      `${ID} dikirim ke bank pada 21 November 2026 pukul 10.02 WIB, sudah diterima oleh bank, terakhir ditanyakan ke bank pukul 10.31 WIB, dan melewati batas waktu sejak pukul 10.32 WIB.`,
     ],
     [
       'in process, without a rail',
@@ -61,16 +60,16 @@ suite('the summary of a transaction', () => {
     [
       'in process, unknown to the bank',
       {},
-      { ...ASKED, inquiries: 1, lastAnswer: 'unknown' },
-      `${EN} was sent to the bank on 21 November 2026 at 10:02 WIB, is not known to the bank yet, was asked about at the bank once, last at 10:31 WIB, and should be done by 10:32 WIB.`,
-      `${ID} dikirim ke bank pada 21 November 2026 pukul 10.02 WIB, belum dikenal oleh bank, sudah 1 kali ditanyakan ke bank, terakhir pukul 10.31 WIB, dan seharusnya selesai paling lambat pukul 10.32 WIB.`,
+      { ...ASKED, lastAnswer: 'unknown' },
+      `${EN} was sent to the bank on 21 November 2026 at 10:02 WIB, is not known to the bank yet, was last asked about at the bank at 10:31 WIB, and should be done by 10:32 WIB.`,
+      `${ID} dikirim ke bank pada 21 November 2026 pukul 10.02 WIB, belum dikenal oleh bank, terakhir ditanyakan ke bank pukul 10.31 WIB, dan seharusnya selesai paling lambat pukul 10.32 WIB.`,
     ],
     [
       'in review',
       {},
       { ...ASKED, lastAskedAt: null, lastAnswer: 'unknown', inReview: true },
-      `${EN} was sent to the bank on 21 November 2026 at 10:02 WIB, is not known to the bank, so our team is examining it with the bank, was asked about at the bank 4 times, and should be done by 10:32 WIB.`,
-      `${ID} dikirim ke bank pada 21 November 2026 pukul 10.02 WIB, belum dikenal oleh bank, sehingga tim kami sedang memeriksanya bersama bank, sudah 4 kali ditanyakan ke bank, dan seharusnya selesai paling lambat pukul 10.32 WIB.`,
+      `${EN} was sent to the bank on 21 November 2026 at 10:02 WIB, is not known to the bank, so our team is examining it with the bank, and should be done by 10:32 WIB.`,
+      `${ID} dikirim ke bank pada 21 November 2026 pukul 10.02 WIB, belum dikenal oleh bank, sehingga tim kami sedang memeriksanya bersama bank, dan seharusnya selesai paling lambat pukul 10.32 WIB.`,
     ],
     [
       'arrived',
@@ -111,12 +110,24 @@ suite('the summary of a transaction', () => {
     const { en, id } = supportSummary(overdue, { ...ASKED, lastAskedAt: '2026-11-21T17:00:00.000Z' });
     assert.match(
       en,
-      /on 21 November 2026 at 10:02 .*last on 22 November 2026 at 00:00 .*since 21 November 2026 at 10:32/,
+      /on 21 November 2026 at 10:02 .*at the bank on 22 November 2026 at 00:00 .*since 21 November 2026 at 10:32/,
     );
     assert.match(
       id,
-      /pada 21 November 2026 pukul 10\.02 .*terakhir pada 22 November 2026 pukul 00\.00 .*sejak pada 21/,
+      /pada 21 November 2026 pukul 10\.02 .*ke bank pada 22 November 2026 pukul 00\.00 .*sejak 21 November 2026 pukul/,
     );
+  });
+
+  /** Regression: it counted from when Tiba noticed, which may be days after the time that the client was told. */
+  test('counts lateness from the time by which it was expected, where that is known', () => {
+    const noticed = '2026-11-28T20:27:00.000Z';
+    const { en, id } = supportSummary({ ...TRANSACTION, overdueSince: noticed }, NOT_ASKED);
+    assert.match(en, /and has been overdue since 10:32 WIB\.$/);
+    assert.match(id, /dan melewati batas waktu sejak pukul 10\.32 WIB\.$/);
+    const unknown = supportSummary({ ...TRANSACTION, expectedBy: null, overdueSince: noticed }, NOT_ASKED);
+    assert.match(unknown.en, /since 29 November 2026 at 03:27 WIB\.$/);
+    // Regression: only the English sentence left its preposition out.
+    assert.match(unknown.id, /sejak 29 November 2026 pukul 03\.27 WIB\.$/);
   });
 
   test('writes other currencies by their code', () => {

@@ -5,8 +5,7 @@ import type { Transaction } from './transaction.ts';
 
 /** What is known about the inquiries at the bank. Times are ISO 8601 UTC. */
 export interface InquirySummary {
-  /** How often the bank has been asked; 0 when it was not, or cannot be. */
-  readonly inquiries: number;
+  /** null when the bank was not asked, or cannot be. */
   readonly lastAskedAt: string | null;
   /** `processing`: it has the transfer. `unknown`: it does not know it. null: it has not answered. */
   readonly lastAnswer: 'processing' | 'unknown' | null;
@@ -38,7 +37,7 @@ type TimeText = (instant: string) => BilingualText;
 
 function processClauses(transaction: Transaction, inquiry: InquirySummary): BilingualText[] {
   const { createdAt, rail, expectedBy, overdueSince } = transaction;
-  const at = timeTexts([createdAt, inquiry.lastAskedAt, overdueSince ?? expectedBy]);
+  const at = timeTexts([createdAt, inquiry.lastAskedAt, expectedBy ?? overdueSince]);
   const started = at(createdAt);
   return [
     rail === null
@@ -51,13 +50,13 @@ function processClauses(transaction: Transaction, inquiry: InquirySummary): Bili
 }
 
 function expectedClauses({ expectedBy, overdueSince }: Transaction, at: TimeText): BilingualText[] {
-  if (overdueSince !== null) {
-    const since = at(overdueSince);
-    return [{ en: `has been overdue since ${bare(since.en)}`, id: `melewati batas waktu sejak ${since.id}` }];
-  }
-  if (expectedBy === null) return [];
-  const by = at(expectedBy);
-  return [{ en: `should be done by ${bare(by.en)}`, id: `seharusnya selesai paling lambat ${by.id}` }];
+  // A customer counts from the promise. Tiba may have noticed days later that the time is over.
+  const limit = expectedBy ?? overdueSince;
+  if (limit === null) return [];
+  const { en, id } = bare(at(limit));
+  return overdueSince === null
+    ? [{ en: `should be done by ${en}`, id: `seharusnya selesai paling lambat ${id}` }]
+    : [{ en: `has been overdue since ${en}`, id: `melewati batas waktu sejak ${id}` }];
 }
 
 function answerClauses({ lastAnswer, inReview }: InquirySummary): BilingualText[] {
@@ -73,19 +72,10 @@ function answerClauses({ lastAnswer, inReview }: InquirySummary): BilingualText[
   return lastAnswer === null ? [] : [{ en: 'is not known to the bank yet', id: 'belum dikenal oleh bank' }];
 }
 
-function askedClauses({ inquiries, lastAskedAt }: InquirySummary, at: TimeText): BilingualText[] {
-  if (inquiries === 0) return [];
-  const last =
-    lastAskedAt === null
-      ? { en: '', id: '' }
-      : { en: `, last ${at(lastAskedAt).en}`, id: `, terakhir ${at(lastAskedAt).id}` };
-  const times = inquiries === 1 ? 'once' : `${inquiries} times`;
-  return [
-    {
-      en: `was asked about at the bank ${times}${last.en}`,
-      id: `sudah ${inquiries} kali ditanyakan ke bank${last.id}`,
-    },
-  ];
+function askedClauses({ lastAskedAt }: InquirySummary, at: TimeText): BilingualText[] {
+  if (lastAskedAt === null) return [];
+  const { en, id } = at(lastAskedAt);
+  return [{ en: `was last asked about at the bank ${en}`, id: `terakhir ditanyakan ke bank ${id}` }];
 }
 
 function successClauses({ processedAt, createdAt, bankReference, reversedAt }: Transaction): BilingualText[] {
@@ -163,5 +153,8 @@ function timeText(ms: number, withDay: boolean): BilingualText {
   };
 }
 
-/** Without the preposition, after one of its own: `since 10:32`. */
-const bare = (time: string): string => time.replace(/^(?:at|on) /, '');
+/** Without the preposition, after one of its own: `since 10:32`, `sejak 21 November`. */
+const bare = ({ en, id }: BilingualText): BilingualText => ({
+  en: en.replace(/^(?:at|on) /, ''),
+  id: id.replace(/^pada /, ''),
+});

@@ -24,7 +24,6 @@ export async function findTransactionsById(
 /** The schedule of status inquiries; the bank is no longer asked when it is null. */
 export interface InquirySchedule {
   readonly rail: string;
-  readonly attempts: number;
   readonly nextAt: string;
   readonly lastInquiredAt: string | null;
   readonly unknownSince: string | null;
@@ -36,14 +35,13 @@ export async function findInquirySchedule(
   { clientId, transactionId }: TransactionKey,
 ): Promise<InquirySchedule | null> {
   const [row] = await database.query<ScheduleRow>(
-    `select rail, attempts, next_at, last_inquired_at, unknown_since, review_since
+    `select rail, next_at, last_inquired_at, unknown_since, review_since
        from tiba.status_inquiries where client_id = $1 and transaction_id = $2`,
     [clientId, transactionId],
   );
   if (row === undefined) return null;
   return {
     rail: row.rail,
-    attempts: row.attempts,
     nextAt: row.next_at.toISOString(),
     lastInquiredAt: row.last_inquired_at?.toISOString() ?? null,
     unknownSince: row.unknown_since?.toISOString() ?? null,
@@ -53,7 +51,6 @@ export async function findInquirySchedule(
 
 interface ScheduleRow extends Record<string, unknown> {
   rail: string;
-  attempts: number;
   next_at: Date;
   last_inquired_at: Date | null;
   unknown_since: Date | null;

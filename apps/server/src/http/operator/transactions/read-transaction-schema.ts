@@ -11,14 +11,14 @@ const SupportSummary = Type.Object(
     en: text(
       'In English.',
       'The transfer of IDR 150,000.00 to Bank Central Asia was sent to the bank on 21 November 2026 at 10:02 WIB, ' +
-        'was accepted by the bank, was asked about at the bank 4 times, last at 10:31 WIB, and has been overdue ' +
-        'since 10:32 WIB.',
+        'was accepted by the bank, was last asked about at the bank at 10:31 WIB, and has been overdue since ' +
+        '10:32 WIB.',
     ),
     id: text(
       'In Indonesian.',
       'Transfer Rp150.000,00 ke Bank Central Asia dikirim ke bank pada 21 November 2026 pukul 10.02 WIB, sudah ' +
-        'diterima oleh bank, sudah 4 kali ditanyakan ke bank, terakhir pukul 10.31 WIB, dan melewati batas waktu ' +
-        'sejak pukul 10.32 WIB.',
+        'diterima oleh bank, terakhir ditanyakan ke bank pukul 10.31 WIB, dan melewati batas waktu sejak pukul ' +
+        '10.32 WIB.',
     ),
   },
   {

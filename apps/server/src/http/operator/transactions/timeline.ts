@@ -148,8 +148,6 @@ function inquirySummary(updates: readonly RecordedUpdate[], schedule: InquirySch
   const lastAnswerAt = answers.at(-1)?.at ?? null;
   const isUnknown = schedule !== null && schedule.unknownSince !== null;
   return {
-    // Of inquiries without a status, only those on schedule are counted.
-    inquiries: Math.max(answers.length, schedule?.attempts ?? 0),
     lastAskedAt: schedule?.lastInquiredAt ?? lastAnswerAt,
     lastAnswer: isUnknown ? 'unknown' : answers.length > 0 ? 'processing' : null,
     inReview: schedule !== null && schedule.reviewSince !== null,
@@ -233,11 +231,9 @@ function updateEntry(update: RecordedUpdate): TimelineEntry {
 }
 
 function scheduleEntries(schedule: InquirySchedule): TimelineEntry[] {
-  const { rail, attempts, nextAt, lastInquiredAt, unknownSince, reviewSince } = schedule;
+  const { rail, nextAt, lastInquiredAt, unknownSince, reviewSince } = schedule;
   const entryAt = (at: string | null, text: BilingualText): TimelineEntry[] =>
-    at === null
-      ? []
-      : [{ at, kind: 'bank_inquiry', text, facts: { rail, attempts: String(attempts), next_inquiry_at: nextAt } }];
+    at === null ? [] : [{ at, kind: 'bank_inquiry', text, facts: { rail, next_inquiry_at: nextAt } }];
   return [
     ...entryAt(unknownSince, {
       en: 'The bank answered for the first time that it does not know the transfer',
