@@ -19,9 +19,10 @@ const bank: Rail = {
   name: 'bank-one',
   reaches: () => true,
   inquireAccount: () => Promise.resolve({ kind: 'no_verdict', reason: 'timeout', railCode: null }),
-  inquireStatus() {
+  inquireStatus({ reference }) {
     inquiries += 1;
-    return Promise.resolve({ kind: 'status', status: 'SUCCESS', railCode: '00' });
+    const status = reference === 'PENDING' ? 'PROCESS' : 'SUCCESS';
+    return Promise.resolve({ kind: 'status', status, railCode: '00' });
   },
   close: () => Promise.resolve(),
 };
@@ -88,13 +89,22 @@ test('the bank is asked at once, and not again at once', async () => {
   const transfer = { ...id, rail: 'bank-one', rail_reference: 'P2', created_at: new Date().toISOString() };
   assertSuccess(await service.feed(statusUpdate(transfer)));
   const first = assertSuccess(await act('POST', 'transactions/TB0000000002/inquire', REASON));
-  assert.equal(first['inquired'], true);
-  await eventually('the answer is stored', async () => {
-    const data = assertSuccess(await act('POST', 'transactions/TB0000000002/inquire', REASON));
-    assert.equal(data['inquired'] === true && data['status'] === 'SUCCESS', false);
-    return data['status'] === 'SUCCESS';
-  });
+  assert.deepEqual(first, { inquired: true, result: 'SUCCESS', status: 'SUCCESS' });
+  const again = assertSuccess(await act('POST', 'transactions/TB0000000002/inquire', REASON));
+  assert.deepEqual(again, { inquired: false, result: 'not_supported', status: 'SUCCESS' });
   assert.equal(inquiries, 1);
+});
+
+/** Regression: it did not say why the bank was not asked, and was recorded as if it had been. */
+test('a bank that is not asked is no record, and the answer says why', async () => {
+  const id = { transaction_id: 'TB0000000012', reference_id: 'twelve' };
+  const transfer = { ...id, rail: 'bank-one', rail_reference: 'PENDING', created_at: new Date().toISOString() };
+  assertSuccess(await service.feed(statusUpdate(transfer)));
+  const inquire = async () => assertSuccess(await act('POST', 'transactions/TB0000000012/inquire', REASON));
+  assert.deepEqual(await inquire(), { inquired: true, result: 'PROCESS', status: 'PROCESS' });
+  const recorded = (await actionsOf('?action=transaction+inquire')).length;
+  assert.deepEqual(await inquire(), { inquired: false, result: 'too_soon', status: 'PROCESS' });
+  assert.equal((await actionsOf('?action=transaction+inquire')).length, recorded);
 });
 
 test('a delivery of any client is sent again', async () => {

@@ -81,6 +81,20 @@ test('a recent inquiry is not repeated, and a stale one is', async () => {
   assert.equal(inquiriesAbout(id).length, 2);
 });
 
+test('an operator gets the answer of the bank, or why it was not asked', async () => {
+  const [id, other] = [await insertTransaction(), await insertTransaction()];
+  const { inquiries } = start();
+  assert.equal(await inquiries.inquireNow('alpha', id, RAIL), 'PROCESS');
+  assert.equal(await inquiries.inquireNow('alpha', id, RAIL), 'too_soon');
+  assert.equal(await start().inquiries.inquireNow('alpha', id, RAIL), 'too_soon', 'another process has asked');
+  assert.equal(await inquiries.inquireNow('alpha', other, 'no-such-rail'), 'not_supported');
+  script = (_request, response) => void response.writeHead(500).end();
+  assert.equal(await inquiries.inquireNow('alpha', other, RAIL), 'no_status');
+  const third = await insertTransaction();
+  assert.equal(await inquiries.inquireNow('alpha', third, RAIL), 'no_slot', 'the bank fails and gets a pause');
+  assert.equal(inquiriesAbout(third).length, 0);
+});
+
 test('a scheduled inquiry counts as well, also one of another process', async () => {
   const id = await insertTransaction();
   const [one, other] = [start(), start()];

@@ -490,9 +490,26 @@ export interface InquireRequest {
   readonly reason: string;
 }
 
+/**
+ * What the bank answered: a status, `unknown_transfer`, `no_status` (no answer, or one without a status) or
+ * `no_answer_yet`. Or why it was not asked: `too_soon`, `no_slot` (all slots are taken, or the bank fails: try
+ * again) or `not_supported` (the rail cannot be asked, or the status was final).
+ */
+export type InquireResult = 
+  | 'not_supported'
+  | 'too_soon'
+  | 'no_slot'
+  | 'no_answer_yet'
+  | 'no_status'
+  | 'unknown_transfer'
+  | 'PROCESS'
+  | 'SUCCESS'
+  | 'FAILED';
+
 export interface InquiredTransaction {
   /** Whether the bank was asked. */
   readonly inquired: boolean;
+  readonly result: InquireResult;
   readonly status: TransactionStatus;
 }
 

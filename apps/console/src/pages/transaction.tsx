@@ -7,7 +7,7 @@ import { type Fact, Facts } from '../components/facts.tsx';
 import { Loaded, Page } from '../components/page.tsx';
 import { Copy, Money, Status, Time } from '../components/values.tsx';
 import { linkFrom } from '../format.ts';
-import type { OperatorTransaction, SupportSummary, TransactionWithSummary } from '../generated/api.ts';
+import type { InquireResult, OperatorTransaction, SupportSummary, TransactionWithSummary } from '../generated/api.ts';
 import { language, say, type Text } from '../preferences.ts';
 import { address, place } from '../router.ts';
 import { settings } from '../settings.ts';
@@ -99,10 +99,32 @@ const INQUIRE_TEXT: Text = {
   en: 'Tiba asks the bank about this transfer ahead of its schedule. Nothing is sent twice.',
   id: 'Tiba menanyakan transfer ini ke bank lebih awal dari jadwal. Tidak ada yang dikirim dua kali.',
 };
-const INQUIRED: Text = { en: 'The bank was asked.', id: 'Bank sudah ditanya.' };
-const NOT_INQUIRED: Text = {
-  en: 'The bank was not asked: it was a moment ago, or it cannot be asked about this transfer.',
-  id: 'Bank tidak ditanya: baru saja ditanya, atau tidak bisa ditanya tentang transfer ini.',
+const answered = (status: string): Text => ({
+  en: `The bank was asked and answered ${status}.`,
+  id: `Bank sudah ditanya dan menjawab ${status}.`,
+});
+const INQUIRED: Readonly<Record<InquireResult, Text>> = {
+  PROCESS: answered('PROCESS'),
+  SUCCESS: answered('SUCCESS'),
+  FAILED: answered('FAILED'),
+  unknown_transfer: {
+    en: 'The bank was asked and does not know the transfer.',
+    id: 'Bank sudah ditanya dan tidak mengenal transfer ini.',
+  },
+  no_status: { en: 'The bank was asked and gave no status.', id: 'Bank sudah ditanya dan tidak memberi status.' },
+  no_answer_yet: { en: 'The bank was asked and has not answered yet.', id: 'Bank sudah ditanya dan belum menjawab.' },
+  too_soon: {
+    en: 'The bank was not asked: it was a moment ago.',
+    id: 'Bank tidak ditanya: baru saja ditanya.',
+  },
+  no_slot: {
+    en: 'The bank was not asked: it has too many questions to answer, or fails. Try again in a minute.',
+    id: 'Bank tidak ditanya: terlalu banyak pertanyaan, atau bank sedang gangguan. Coba lagi sebentar.',
+  },
+  not_supported: {
+    en: 'The bank was not asked: it cannot be asked about this transfer.',
+    id: 'Bank tidak ditanya: tidak bisa ditanya tentang transfer ini.',
+  },
 };
 const NO_RAIL: Text = {
   en: 'Tiba cannot ask a bank about it: the feed did not name its rail. Its status comes from the feed only.',
@@ -133,8 +155,8 @@ function Actions({ data, onDone }: { readonly data: TransactionWithSummary; read
           description={say(INQUIRE_TEXT)}
           onDone={onDone}
           run={async (reason) => {
-            const { inquired } = await call('inquireTransaction', { ...input, body: { reason } });
-            return say(inquired ? INQUIRED : NOT_INQUIRED);
+            const { result } = await call('inquireTransaction', { ...input, body: { reason } });
+            return say(INQUIRED[result]);
           }}
         />
       )}

@@ -223,7 +223,7 @@ function buildOperatorServer(
     banks,
     hashAccount: accountChecks.hashAccount,
     cursors: createCursors(postgres.dataKey),
-    refresh: services.transactions.statusInquiries.refresh,
+    inquireNow: services.transactions.statusInquiries.inquireNow,
     enumerationGuard: accountChecks.enumerationGuard,
     health: {
       checks: readinessChecks(services, settings, () => context.endOrder() === 'stop'),

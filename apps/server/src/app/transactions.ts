@@ -75,6 +75,15 @@ export function openTransactions(
     },
     causes: tracing?.causes ?? null,
   });
-  const refresh = settings.paused ? () => Promise.resolve(false) : statusInquiries.refresh;
-  return { transactionUpdater, feed, statusInquiries: { ...statusInquiries, refresh } };
+  return {
+    transactionUpdater,
+    feed,
+    statusInquiries: settings.paused ? { ...statusInquiries, ...ASKS_NO_BANK } : statusInquiries,
+  };
 }
+
+/** While the process is paused. */
+const ASKS_NO_BANK: Pick<StatusInquiries, 'refresh' | 'inquireNow'> = {
+  refresh: () => Promise.resolve(false),
+  inquireNow: () => Promise.resolve('not_supported'),
+};

@@ -40,11 +40,17 @@ export interface InFlightInquiriesDependencies {
 export interface InFlightInquiries {
   /**
    * Starts an inquiry in a slot that was acquired from the rail's concurrency limit. Resolves when the answer is stored
-   * or the inquiry has failed; never rejects. `reader` is the request that reads the transaction, if it is traced.
+   * or the inquiry has failed, with the outcome, or null if it was aborted; never rejects. `reader` is the request that
+   * reads the transaction, if it is traced.
    */
-  start(inquiryRail: InquiryRail, claimed: ClaimedStatusInquiry, trigger: InquiryTrigger, reader?: Span): Promise<void>;
+  start(
+    inquiryRail: InquiryRail,
+    claimed: ClaimedStatusInquiry,
+    trigger: InquiryTrigger,
+    reader?: Span,
+  ): Promise<StatusInquiryOutcome | null>;
   /** The inquiry about this transaction, while it is in flight. */
-  find(key: TransactionKey): Promise<void> | undefined;
+  find(key: TransactionKey): Promise<StatusInquiryOutcome | null> | undefined;
   /** Resolves when the inquiries that are in flight now have ended. */
   whenIdle(): Promise<void>;
   /** Aborts the inquiries in flight; none starts any more. */
@@ -53,7 +59,7 @@ export interface InFlightInquiries {
 
 export function createInFlightInquiries(dependencies: InFlightInquiriesDependencies): InFlightInquiries {
   const { banks, metrics, log, clock, tracing, timeoutMs } = dependencies;
-  const inFlight = new Map<string, Promise<void>>();
+  const inFlight = new Map<string, Promise<StatusInquiryOutcome | null>>();
   const timeouts = new Set<AbortController>();
   let closing = false;
 
@@ -85,8 +91,8 @@ export function createInFlightInquiries(dependencies: InFlightInquiriesDependenc
     claimed: ClaimedStatusInquiry,
     trigger: InquiryTrigger,
     reader: Span | undefined,
-  ): Promise<void> {
-    if (closing) return outcomes.release(claimed);
+  ): Promise<StatusInquiryOutcome | null> {
+    if (closing) return releaseUnasked(outcomes, claimed);
     const onEnd = concurrency.start();
     const startedMs = performance.now();
     const span =
@@ -95,11 +101,11 @@ export function createInFlightInquiries(dependencies: InFlightInquiriesDependenc
     const durationMs = performance.now() - startedMs;
     if (span !== undefined) endSpan(span, outcome);
     // An aborted inquiry says nothing about the bank.
-    if (closing && outcome.kind === 'no_status') return outcomes.release(claimed);
+    if (closing && outcome.kind === 'no_status') return releaseUnasked(outcomes, claimed);
     onEnd(evidenceOf(outcome), clock());
     metrics.statusInquiries.record(rail.name, outcomeLabel(outcome), durationMs, span);
-    const at = new Date(Date.parse(claimed.claimedAt) + durationMs);
-    return outcomes.store({ claimed, trigger, outcome, at });
+    await outcomes.store({ claimed, trigger, outcome, at: new Date(Date.parse(claimed.claimedAt) + durationMs) });
+    return outcome;
   }
 
   return {
@@ -120,6 +126,11 @@ export function createInFlightInquiries(dependencies: InFlightInquiriesDependenc
       for (const timeout of timeouts) timeout.abort();
     },
   };
+}
+
+async function releaseUnasked(outcomes: InquiryOutcomes, claimed: ClaimedStatusInquiry): Promise<null> {
+  await outcomes.release(claimed);
+  return null;
 }
 
 function inquiryOf(claimed: ClaimedStatusInquiry, banks: BankDirectory): StatusInquiry {

@@ -41,7 +41,7 @@ export function createPoller(dependencies: PollerDependencies): Poller {
   /** Runs until nothing is due, until the bank fails, or until another rail has taken this one's place. */
   async function run(inquiryRail: InquiryRail): Promise<number> {
     const { name } = inquiryRail.rail;
-    const inquiries = new Set<Promise<void>>();
+    const inquiries = new Set<Promise<unknown>>();
     let count = 0;
     while (!closing.signal.aborted && rails.get(name) === inquiryRail) {
       const slots = inquiryRail.concurrency.acquire(CONCURRENCY_MAX, 'schedule', clock());

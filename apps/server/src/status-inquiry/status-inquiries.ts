@@ -16,7 +16,7 @@ import {
   supportsStatusInquiry,
 } from './in-flight.ts';
 import { createPoller } from './poller.ts';
-import { createRecentInquiries, createRefreshOnRead } from './refresh-on-read.ts';
+import { createRecentInquiries, createRefreshOnRead, type InquireNowResult } from './refresh-on-read.ts';
 import { createInquiryOutcomes } from './store-outcomes.ts';
 
 export interface StatusInquiriesDependencies {
@@ -48,6 +48,8 @@ export interface StatusInquiries {
    * `reader` is the request that reads the transaction, if it is traced.
    */
   refresh(clientId: string, transactionId: string, rail: string, reader?: Span): Promise<boolean>;
+  /** As `refresh`, for an operator, who waits for the answer. Resolves with it, or why the bank was not asked. */
+  inquireNow(clientId: string, transactionId: string, rail: string): Promise<InquireNowResult>;
   /**
    * Makes the scheduled inquiries that are due, at each rail within its concurrency limit. Resolves when the
    * answers are stored, with the number of inquiries.
@@ -91,6 +93,7 @@ export function createStatusInquiries(dependencies: StatusInquiriesDependencies)
     recentInquiries,
     staleMs,
     refreshTimeoutMs,
+    inquiryTimeoutMs,
     clock,
     log,
   });
@@ -98,6 +101,7 @@ export function createStatusInquiries(dependencies: StatusInquiriesDependencies)
 
   return {
     refresh: refresher.refresh,
+    inquireNow: refresher.inquireNow,
     async poll() {
       const counts = await Promise.all(await poller.start());
       await inFlight.whenIdle();

@@ -1,6 +1,7 @@
 import { type TProperties, type TSchema, Type } from 'typebox';
 import type { Scope } from '../../auth/scopes.ts';
 import { englishOnly } from '../../lib/bilingual-text.ts';
+import { INQUIRE_NOW_RESULTS } from '../../status-inquiry/refresh-on-read.ts';
 import { DeliverySchema } from '../callbacks/delivery-resource.ts';
 import { TransactionStatus } from '../check-status/schema.ts';
 import type { ErrorCode } from '../errors.ts';
@@ -90,15 +91,25 @@ export const inquireSchema = actionSchema({
   summary: 'Ask the bank about a transaction now',
   description:
     'Ahead of the schedule, within the quota of the bank, and not again within TIBA_STALE_SECONDS (15 minutes while ' +
-    'it is in review) of the last inquiry of any process. `inquired` is false when that was too short ago, when the ' +
-    'status is final, or when the rail cannot be asked.',
+    'it is in review) of the last inquiry of any process. Waits for the answer, 4 seconds at most, also to an ' +
+    'inquiry that was on its way already. Recorded if the bank was asked.',
   message: 'The bank was asked',
   params: { transaction_id: transactionId },
   querystring: ofClient,
   body: {},
   title: 'InquireRequest',
   data: Type.Object(
-    { inquired: Type.Boolean({ description: 'Whether the bank was asked.' }), status: TransactionStatus },
+    {
+      inquired: Type.Boolean({ description: 'Whether the bank was asked.' }),
+      result: Type.Enum([...INQUIRE_NOW_RESULTS], {
+        title: 'InquireResult',
+        description:
+          'What the bank answered: a status, `unknown_transfer`, `no_status` (no answer, or one without a status) or ' +
+          '`no_answer_yet`. Or why it was not asked: `too_soon`, `no_slot` (all slots are taken, or the bank fails: ' +
+          'try again) or `not_supported` (the rail cannot be asked, or the status was final).',
+      }),
+      status: TransactionStatus,
+    },
     { title: 'InquiredTransaction', additionalProperties: false },
   ),
   errors: ['TRANSACTION_NOT_FOUND'],

@@ -67,7 +67,7 @@ export interface OperatorServerDependencies extends FeedOperationDependencies {
   readonly banks: BankDirectory;
   readonly hashAccount: HashAccount;
   readonly cursors: Cursors;
-  readonly refresh: StatusInquiries['refresh'];
+  readonly inquireNow: StatusInquiries['inquireNow'];
   readonly enumerationGuard: Pick<EnumerationGuard, 'restrictedClients'>;
   readonly health: Omit<HealthDependencies, 'metrics'>;
   readonly processId: string;

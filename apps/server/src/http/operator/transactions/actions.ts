@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Transaction } from '../../../domain/transaction.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { recordingAction } from '../../../postgres/operator-actions.ts';
+import { type InquireNowResult, NOT_ASKED } from '../../../status-inquiry/refresh-on-read.ts';
 import type { StatusInquiries } from '../../../status-inquiry/status-inquiries.ts';
 import type { Authorize } from '../../authorize.ts';
 import { sendOperatorSuccess } from '../../envelope.ts';
@@ -13,12 +14,12 @@ import { findRequested } from './read-transaction.ts';
 export interface TransactionActionsDependencies {
   readonly authorize: Authorize;
   readonly database: Database;
-  readonly refresh: StatusInquiries['refresh'];
+  readonly inquireNow: StatusInquiries['inquireNow'];
 }
 
 /** What an operator does about one transaction. Each action has a reason and is recorded. */
 export function transactionActions(app: FastifyInstance, dependencies: TransactionActionsDependencies): void {
-  const { authorize, database, refresh } = dependencies;
+  const { authorize, database, inquireNow } = dependencies;
   const onRequest = [authorize({ scope: 'operator:write', role: 'support' }), requireJson];
 
   app.post(
@@ -46,14 +47,17 @@ export function transactionActions(app: FastifyInstance, dependencies: Transacti
     async (request, reply) => {
       const reason = reasonOf(fieldsIn(request));
       const transaction = await findRequested(database, request);
-      await recordAction(request, 'transaction inquire', transaction, reason);
       const { clientId, transactionId, rail, status } = transaction;
-      const isAsked = rail !== null && status === 'PROCESS' && (await refresh(clientId, transactionId, rail));
+      const result =
+        rail === null || status !== 'PROCESS' ? 'not_supported' : await inquireNow(clientId, transactionId, rail);
+      const inquired = !isNotAsked(result);
+      // Not before: it says that the bank was asked, which does no harm without a record.
+      if (inquired) await recordAction(request, 'transaction inquire', transaction, reason);
       const after = await findRequested(database, request);
-      const data = { inquired: isAsked, status: after.status };
+      const data = { inquired, result, status: after.status };
       return sendOperatorSuccess(
         reply,
-        isAsked ? 'The bank was asked' : 'The bank was not asked',
+        inquired ? 'The bank was asked' : 'The bank was not asked',
         JSON.stringify(data),
       );
     },
@@ -69,6 +73,8 @@ export function transactionActions(app: FastifyInstance, dependencies: Transacti
     return recordingAction(database, actorOf(request), async () => ({ result: null, record }));
   }
 }
+
+const isNotAsked = (result: InquireNowResult): boolean => NOT_ASKED.some((each) => each === result);
 
 function fieldsIn(request: FastifyRequest): FastifyRequest {
   fieldsOf(request, ['reason']);
