@@ -177,6 +177,22 @@ suite('lists', () => {
     assert.equal(found.stderr, '');
   });
 
+  /** Regression: a new account was told that there is no such delivery, and a wrong endpoint nothing more. */
+  test('an empty list of deliveries and an unknown endpoint say what that means', async () => {
+    const beta = await createCli(loginOf(service, service.beta));
+    try {
+      const { code, stderr } = await beta.run(['callbacks', 'deliveries']);
+      assert.deepEqual([code, stderr.includes('no callback was sent yet')], [0, true], stderr);
+      assert.match((await beta.run(['callbacks', 'deliveries', '--state', 'pending'])).stderr, /no such delivery/);
+      assert.match(
+        (await beta.run(['callbacks', 'enable', 'nope'])).stderr,
+        /not found.*\n?.*See `tiba callbacks list`/,
+      );
+    } finally {
+      await beta.remove();
+    }
+  });
+
   test('events: in order, with the cursor to go on from', async () => {
     const first = await cli.run(['events', '--limit', '2', '--json']);
     assert.deepEqual(

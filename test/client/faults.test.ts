@@ -72,6 +72,14 @@ suite('deadline', () => {
     await turn();
   });
 
+  /** Regression: the message named a field of the error, which a reader of the command line does not see. */
+  test('a login that is unavailable says in its message when to try again', async (context) => {
+    const options = { ...quick, retriesMax: 0, failedLogins: 1 };
+    const { tiba } = await startScriptedService(context, (response) => sendTransaction(response), options);
+    const error = await failure(tiba.checkStatus('TB000001'));
+    assert.match(error.message, /the login is temporarily unavailable: try again in 1 s$/);
+  });
+
   test('a Retry-After beyond the deadline fails at once and says it (openai-node#1840: it slept)', async (context) => {
     const { tiba, requests } = await startScriptedService(context, (response) =>
       sendError(response, 503, 'SERVICE_UNAVAILABLE', { 'retry-after': '999999999' }),

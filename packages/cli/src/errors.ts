@@ -80,6 +80,7 @@ const ADVICE: { readonly [Code in ErrorCode]?: (error: TibaError) => string } = 
   EVENTS_RESTORED: () => GO_ON_AFTER,
   TIMEOUT: () => 'Run the command again, or `tiba doctor` to see how far the connection gets.',
   NOT_FOUND: () => CHECK_ADDRESS,
+  ENDPOINT_NOT_FOUND: () => 'See `tiba callbacks list`.',
   UNEXPECTED_ANSWER: () => CHECK_ADDRESS,
 };
 

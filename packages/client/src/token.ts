@@ -171,12 +171,13 @@ async function loginOnce(
     return new TibaError({ ...details, error_code: 'LOGIN_FAILED', message });
   }
   const waitMs = retryAfterMs(headers) ?? 1_000;
+  const again = `try again in ${Math.ceil(waitMs / 1_000)} s`;
   if (status === 429) {
-    const message = 'too many failed logins: check the client secret, and wait for retryAfterMs';
+    const message = `too many failed logins: check the client secret, and ${again}`;
     return new TibaError({ ...details, error_code: 'RATE_LIMIT_EXCEEDED', retryAfterMs: waitMs, message });
   }
   if (status === 503) {
-    const message = 'the login is temporarily unavailable: repeat it after retryAfterMs';
+    const message = `the login is temporarily unavailable: ${again}`;
     return new TibaError({ ...details, error_code: 'SERVICE_UNAVAILABLE', retryAfterMs: waitMs, message });
   }
   const message = `what answered the login is no OAuth server: HTTP ${status}. Check baseUrl and tokenUrl`;

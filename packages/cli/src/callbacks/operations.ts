@@ -140,7 +140,10 @@ export async function listDeliveries(
     }
     after = page.next_after;
   }
-  if (count === 0) output.note('there is no such delivery');
+  if (count === 0) {
+    const isFiltered = options.endpoint !== undefined || options.state !== undefined;
+    output.note(isFiltered ? 'there is no such delivery' : 'no callback was sent yet');
+  }
   return EXIT.ok;
 }
 
