@@ -150,6 +150,10 @@ suite('the rehearsal of the production guide', { skip: missing }, () => {
   test('the commands of the incident handbook find what they are for', async () => {
     await terminal.paste('secret_of ops > ~/ops-secret\n');
     const [start = '', ...sections] = blocksOf(incidents).map(({ commands }) => here(commands));
+    // Regression: it only knew DATABASE_URL_FILE, where operating.md exports DATABASE_URL.
+    const url = 'DATABASE_URL=$(cat "$DATABASE_URL_FILE") DATABASE_URL_FILE=\n';
+    const found = await terminal.paste(`(${url}${start}printf "address=%s " "$DATABASE"; test -n "$PGPASSWORD")\n`);
+    assert.match(found, /address=postgresql:\/\/tiba_service@/);
     assert.match(await terminal.paste(start), /"status":"ok"/);
     // The mark of the console.
     const settings = await terminal.paste('curl -s -H "$OPS" "$OPERATOR"/operator/v1/console\n');
