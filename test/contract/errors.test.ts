@@ -39,7 +39,16 @@ suite('check-status', () => {
 
   test('INVALID_TRANSACTION_ID: 400 when it can be neither kind of identifier', async () => {
     assertError(await service.get('/api/v1/check-status/%00'), 'INVALID_TRANSACTION_ID');
-    assertError(await service.get('/api/v1/check-status'), 'INVALID_TRANSACTION_ID');
+    assertError(await service.get('/api/v1/check-status'), 'INVALID_TRANSACTION_ID', /once, or .* in the path$/);
+  });
+
+  /** Regression: it asked for reference_id, and did not say that the parameter that was given is unknown. */
+  test('INVALID_TRANSACTION_ID: names the parameter that stands in place of reference_id', async () => {
+    const unknown = /give reference_id exactly once.*; there is no parameter reference$/;
+    assertError(await service.get('/api/v1/check-status?reference=INV'), 'INVALID_TRANSACTION_ID', unknown);
+    // What may be an identifier of a customer is not repeated.
+    const answer = await service.get('/api/v1/check-status?INV-123456=');
+    assertError(answer, 'INVALID_TRANSACTION_ID', /in the path$/);
   });
 });
 
@@ -116,7 +125,11 @@ suite('errors of every operation', () => {
 
   test('NOT_FOUND: 404 when there is no such route', async () => {
     assertError(await service.get('/api/v1/nothing'), 'NOT_FOUND', /listed at \/reference/);
-    assertError(await send(`${service.operatorUrl}/nothing`, {}), 'NOT_FOUND', /listed in docs\/operating\.md/);
+    // Regression: the first address that a person opens named files only.
+    for (const path of ['/', '/nothing']) {
+      const answer = await send(`${service.operatorUrl}${path}`, {});
+      assertError(answer, 'NOT_FOUND', /the console is at \/console\/.* listed in docs\/operating\.md/);
+    }
   });
 
   test('METHOD_NOT_ALLOWED: 405 with Allow', async () => {

@@ -52,7 +52,9 @@ export function notFound(listener: ListenerName, url: string): ApiError {
   return new ApiError('NOT_FOUND', { message: hasSlash ? followedBy(NO_ROUTE, SLASH_HINT) : NO_ROUTE });
 }
 
-const NO_OPERATOR_ROUTE = englishOnly('No such route: the operations are listed in docs/operating.md and docs/feed.md');
+const NO_OPERATOR_ROUTE = englishOnly(
+  'No such route: the console is at /console/, and the operations are listed in docs/operating.md and docs/feed.md',
+);
 const NO_SNAP_ROUTE = englishOnly('No such service: the services are listed in docs/snap-clients.md');
 const NO_ROUTE: BilingualText = {
   en: 'No such route: the operations are listed at /reference',

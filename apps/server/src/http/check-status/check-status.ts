@@ -82,16 +82,15 @@ const QUERY_NAME = 'reference_id';
 function identifierInQuery(url: string): string {
   const query = url.indexOf('?');
   const values: string[] = [];
+  let other = '';
   for (const pair of (query === -1 ? '' : url.slice(query + 1)).split('&')) {
     const [name = ''] = pair.split('=', 1);
     if (decode(name) === QUERY_NAME) values.push(pair.slice(name.length + 1));
+    else if (other === '') other = name;
   }
   const [value] = values;
-  if (value === undefined || values.length > 1) {
-    throw new ApiError('INVALID_TRANSACTION_ID', {
-      message: values.length > 1 ? REPEATED_REFERENCE : NO_REFERENCE,
-    });
-  }
+  if (value === undefined) throw new ApiError('INVALID_TRANSACTION_ID', { message: noReference(other) });
+  if (values.length > 1) throw new ApiError('INVALID_TRANSACTION_ID', { message: REPEATED_REFERENCE });
   return identifier(value.replaceAll('+', ' '), { en: QUERY_NAME, id: QUERY_NAME });
 }
 
@@ -103,6 +102,17 @@ const NO_REFERENCE: BilingualText = {
   en: `${REPEATED_REFERENCE.en}, or a transaction ID in the path`,
   id: `${REPEATED_REFERENCE.id}, atau ID transaksi di path`,
 };
+/** Such as `reference`. Other texts, of which some are identifiers of customers, are not repeated. */
+const PARAMETER_NAME = /^[a-z_]{1,32}$/i;
+
+/** `other`: a parameter that the operation does not have. */
+const noReference = (other: string): BilingualText =>
+  PARAMETER_NAME.test(other)
+    ? {
+        en: `${NO_REFERENCE.en}; there is no parameter ${other}`,
+        id: `${NO_REFERENCE.id}; tidak ada parameter ${other}`,
+      }
+    : NO_REFERENCE;
 
 function identifier(encoded: string, where: BilingualText): string {
   const value = readIdentifier(encoded);
