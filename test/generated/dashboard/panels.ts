@@ -209,7 +209,7 @@ const BANKS: Row = {
       description: 'About transfers in PROCESS, by rail and outcome.',
       unit: 'reqps',
       queries: [rate('tiba_status_inquiries_total', 'rail', 'outcome')],
-      runbooks: ['TibaTransactionsForReview'],
+      runbooks: ['TibaStatusInquiriesFailing', 'TibaTransactionsForReview'],
     },
   ],
 };
