@@ -6,8 +6,8 @@ import { advanceReplay, completeReplays, type EndpointReplay, listOpenReplays } 
 
 /**
  * Carries out replays of many callbacks that operators ordered. A replay makes deliveries due, a few at a time, and
- * goes on when they were sent. So new events wait behind a few hundred deliveries at most, and the receiver gets no more
- * at once than at other times. All processes do this together; each step is one database transaction.
+ * goes on when they were sent. So new events wait behind a few hundred deliveries at most, and the receiver gets no
+ * more at once than at other times. All processes do this together; each step is one database transaction.
  */
 export interface RangeReplays {
   /** Begins no further step, and resolves when the one in progress has ended. */
