@@ -4,6 +4,7 @@ import { beginArchive, endArchive } from '../../apps/server/src/postgres/archive
 import { type Database, DatabaseUnavailable } from '../../apps/server/src/postgres/database.ts';
 import { scanCallbacks } from '../../apps/server/src/postgres/retention/callbacks.ts';
 import { scanEvents } from '../../apps/server/src/postgres/retention/events.ts';
+import { deleteStatusMessages } from '../../apps/server/src/postgres/retention/status-messages.ts';
 import { scanTransactions } from '../../apps/server/src/postgres/retention/transactions.ts';
 import { addOwnClient, feedSuccesses, openSql, register } from '../callbacks/endpoints-harness.ts';
 import { startTestService, type TestClient, type TestService } from '../support/service.ts';
@@ -118,7 +119,7 @@ test('clients that wait for the archive do not keep the old events of others, an
   const watched: Database = {
     ...database,
     async query(statement, values, name) {
-      if (statement.includes('last.sequence')) examined.push(await eventsRead(statement, values));
+      if (statement.includes('last.sequence')) examined.push(await rowsReadOf('events', statement, values));
       return database.query(statement, values, name);
     },
   };
@@ -129,6 +130,35 @@ test('clients that wait for the archive do not keep the old events of others, an
     (await eventBatches(1_000)).reduce((sum, size) => sum + size, 0),
     40 * 49 + 1,
   );
+});
+
+test('a batch of messages reads the transactions in PROCESS that are old, and not the others', async () => {
+  await addTransactions('process-', 3_000);
+  await sql(
+    `update tiba.transactions
+        set status = 'PROCESS', processed_at = null, expected_by = 'tomorrow',
+            created_at = now() - case when transaction_id < 'TB12' then interval '500 days' else interval '0' end
+      where client_id = 'process-1'`,
+  );
+  await sql(
+    `insert into tiba.status_messages (client_id, source, messages, received_at)
+     select 'process-1', 'core', '\\x00', now() - interval '500 days' from generate_series(1, 300)`,
+  );
+  await sql('analyze tiba.transactions, tiba.status_messages');
+  const rows: number[] = [];
+  const { database } = service.app;
+  const watched: Database = {
+    ...database,
+    async query(statement, values, name) {
+      rows.push(await rowsReadOf('transactions_in_process', statement, values));
+      return database.query(statement, values, name);
+    },
+  };
+  const [{ old }] = (await sql("select count(*)::int as old from tiba.transactions where transaction_id < 'TB12'")) as [
+    { old: number },
+  ];
+  assert.equal(await deleteStatusMessages(watched, daysAgo(400), 250), 250);
+  assert.deepEqual(rows, [old]);
 });
 
 /** Regression: it deleted events that no archive had, and the archive went on after them. */
@@ -185,11 +215,11 @@ async function planOf(statement: string, values: readonly unknown[] = []): Promi
   return plan ?? assert.fail('no plan');
 }
 
-/** How many events the statement reads. */
-async function eventsRead(statement: string, values: readonly unknown[] = []): Promise<number> {
+/** How many rows of the table the statement reads. */
+async function rowsReadOf(table: string, statement: string, values: readonly unknown[] = []): Promise<number> {
   const count = ({ Plans: plans = [], ...node }: PlanNode): number =>
     plans.reduce((sum, plan) => sum + count(plan), 0) +
-    (node['Relation Name'] === 'events'
+    (node['Relation Name'] === table
       ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
       : 0);
   return count(await planOf(statement, values));

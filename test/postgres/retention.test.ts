@@ -82,6 +82,40 @@ test('messages go, oldest first and batch by batch; those of a transaction in PR
   assert.deepEqual(await rawOf(ended), [['inserted', false]]);
 });
 
+const IN_PROCESS_FOR_LONG = {
+  'is not overdue yet': { expectedBy: 'tomorrow', overdueSince: null },
+  'became overdue yesterday': { expectedBy: 'yesterday', overdueSince: 'yesterday' },
+};
+
+for (const [index, [state, { expectedBy, overdueSince }]] of Object.entries(IN_PROCESS_FOR_LONG).entries()) {
+  /** Regression: only what had been overdue for long enough was kept, and a bank may take longer than messages stay. */
+  test(`the messages of a transaction in PROCESS stay when it ${state}`, async () => {
+    const client = await addOwnClient(service);
+    const { clientId } = client;
+    const id = { client_id: clientId, transaction_id: `RP000000000${index}`, reference_id: 'RP' };
+    await service.feed(statusUpdate(id));
+    await service.feed(statusUpdate({ ...id, external_id: '4711' }));
+    await age(sql, client);
+    await sql(
+      `update tiba.transactions set created_at = created_at - interval '500 days', expected_by = $2, overdue_since = $3
+        where client_id = $1`,
+      [clientId, expectedBy, overdueSince],
+    );
+    const { database } = service.app;
+    assert.deepEqual(await batches(() => deleteStatusMessages(database, daysAgo(400), 10)), []);
+    const updates = await listStatusUpdates(database, { clientId, transactionId: id.transaction_id }, 10);
+    assert.deepEqual(
+      updates.map(({ outcome, raw }) => [outcome, raw !== null]),
+      [
+        ['inserted', true],
+        ['unchanged', true],
+      ],
+    );
+    await service.feed(statusUpdate({ ...id, status: 'SUCCESS' }));
+    assert.deepEqual(await batches(() => deleteStatusMessages(database, daysAgo(400), 10)), [2]);
+  });
+}
+
 test('events go, except for one with an open delivery; a reader before them gets 410 and goes on', async () => {
   const client = await addOwnClient(service);
   const receiver = await startHttpReceiver();

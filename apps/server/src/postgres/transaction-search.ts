@@ -286,8 +286,9 @@ function amountKeyConditions({ value }: KeyOfAmount, source: Source): string[] {
 
 type KeyOfAmount = Extract<SearchKey, { by: 'amount' }>;
 
-/** The index of times has whole seconds, of which many transactions have the same. */
-const secondOf = (time: string): string => `date_bin('1 second', ${time}, '2000-01-01 00:00:00+00'::timestamptz)`;
+/** SQL: the index of the times of creation has whole seconds, of which many transactions have the same. */
+export const secondOf = (time: string): string =>
+  `date_bin('1 second', ${time}, '2000-01-01 00:00:00+00'::timestamptz)`;
 const SECOND = secondOf('t.created_at');
 
 function secondsOf({ first, last }: Range): string[] {

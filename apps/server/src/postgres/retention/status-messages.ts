@@ -1,6 +1,7 @@
 import type { Database } from '../database.ts';
 import { deleteOverClients, ofClient } from '../distributed/one-client.ts';
 import { firstIdOfRow } from '../status-updates.ts';
+import { secondOf } from '../transaction-search.ts';
 
 /**
  * SQL: from before then there is no message that the archive still needs; null where there is no archive. A transaction
@@ -14,6 +15,22 @@ const ARCHIVED_UNTIL = `(
       order by v.sequence limit 1) next
    where true ${ofClient('s')})`;
 
+/** SQL: a time that a core gives may be local time, and say that it is UTC. */
+const CREATED_BEFORE = "$1::timestamptz + interval '12 hours'";
+
+/**
+ * SQL: the transactions in PROCESS that can have messages from before then. An index has those that were created before
+ * then, which are few, however many are in PROCESS; those that became overdue long ago are few as well, and may have
+ * been created later, as their core says.
+ */
+const IN_PROCESS = `
+  select client_id, transaction_id, inserted_by from tiba.transactions t
+   where status = 'PROCESS' and ${secondOf('t.created_at')} <= ${secondOf(CREATED_BEFORE)} ${ofClient('t')}
+  union
+  select client_id, transaction_id, inserted_by from tiba.transactions t
+   where status = 'PROCESS' and overdue_since is not null and overdue_since < $1::timestamptz + interval '30 days'
+         ${ofClient('t')}`;
+
 /**
  * Deletes at most `limit` rows of messages that were received before then, the oldest first, and returns how many.
  * Those of a transaction that is still in PROCESS stay, the first and the later ones: they are what is known about it.
@@ -24,12 +41,7 @@ export const deleteStatusMessages = (database: Database, before: Date, limit: nu
 
 async function deleteMessages(database: Database, before: Date, limit: number): Promise<number> {
   const [row] = await database.query<{ deleted: number }>(
-    // A transaction that is in PROCESS since then became overdue long ago, so that an index has the few that there are.
-    `with transactions as materialized (
-       select client_id, transaction_id, inserted_by from tiba.transactions t
-        where status = 'PROCESS' and overdue_since is not null and overdue_since < $1::timestamptz + interval '30 days'
-              ${ofClient('t')}
-     ), unfinished as materialized (
+    `with transactions as materialized (${IN_PROCESS}), unfinished as materialized (
        select client_id, ${firstIdOfRow('inserted_by')} as first_status_update_id from transactions
        union
        select u.client_id, ${firstIdOfRow('u.status_update_id')}
