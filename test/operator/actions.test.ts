@@ -176,6 +176,19 @@ test('what was not delivered is listed over all clients, page by page', async ()
     [1002, 1004, 1006],
   );
   assert.equal(exhausted.deliveries[0]?.['origin'], receiver.url);
+  // Regression: no operator list said why callbacks fail.
+  await sql(
+    `insert into tiba.callback_attempts
+       (client_id, endpoint_id, sequence, attempt, started_at, duration_ms, http_status, error)
+     values ('beta', $1, 1002, 1001, '2026-11-29T03:31:43Z', 5, 500, null),
+            ('beta', $1, 1002, 1002, '2026-11-29T03:32:43Z', 5, null, 'connection refused')`,
+    [endpointId],
+  );
+  const failed = await list(`?state=exhausted&client_id=beta&endpoint_id=${endpointId}`);
+  assert.deepEqual(
+    failed.deliveries.map((each) => each['last_attempt']),
+    [{ at: '2026-11-29T03:32:43.000Z', http_status: null, error: 'connection refused' }, null, null],
+  );
   assert.deepEqual((await list('?client_id=alpha')).deliveries, []);
   assertError(
     await as('viewer').get(`callback-deliveries?endpoint_id=${endpointId}`),

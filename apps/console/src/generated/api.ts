@@ -515,6 +515,14 @@ export interface InquiredTransaction {
 
 export type InstallationEnvironment = 'sandbox' | 'staging' | 'production';
 
+export interface LastCallbackAttempt {
+  readonly at: Timestamp;
+  /** null when there was no response. */
+  readonly http_status: number | null;
+  /** Why there was no response. */
+  readonly error: string | null;
+}
+
 export interface NoVerdicts {
   /** Why there was no verdict. */
   readonly reason: string;
@@ -1278,6 +1286,8 @@ export interface UndeliveredCallback {
   readonly next_attempt_at: Timestamp | null;
   /** When it was given up. */
   readonly ended_at: Timestamp | null;
+  /** How the last attempt ended; null before the first one. */
+  readonly last_attempt: LastCallbackAttempt | null;
 }
 
 export interface UndeliveredCallbackList {

@@ -20,6 +20,15 @@ export interface UndeliveredDelivery extends DeliveryKey {
   /** null unless pending. */
   readonly nextAttemptAt: string | null;
   readonly endedAt: string | null;
+  /** null before the first attempt, and when it was removed after its retention time. */
+  readonly lastAttempt: LastAttempt | null;
+}
+
+export interface LastAttempt {
+  readonly at: string;
+  /** null when there was no response. */
+  readonly httpStatus: number | null;
+  readonly error: string | null;
 }
 
 /** Null where a condition is not given. */
@@ -64,12 +73,19 @@ async function listOwn(
   ];
   const rows = await database.query<UndeliveredRow>(
     `select o.client_id, o.endpoint_id, o.sequence, e.url, v.kind, v.subject_id, v.occurred_at, o.state, o.attempts,
-            greatest(o.next_attempt_at, o.claimed_until) as next_attempt_at, o.ended_at
+            greatest(o.next_attempt_at, o.claimed_until) as next_attempt_at, o.ended_at,
+            l.started_at, l.http_status, l.error
        from (select * from tiba.callback_outbox o where ${[...conditions, 'true'].join(' and ')} ${ofClient('o')}
               order by o.client_id, o.endpoint_id, o.sequence limit $1) as o
        join tiba.callback_endpoints e
          on e.client_id = o.client_id and e.endpoint_id = o.endpoint_id ${ofClient('e')}
        left join tiba.events v on v.client_id = o.client_id and v.sequence = o.sequence ${ofClient('v')}
+       -- One row by its key for each row of the page.
+       left join lateral (
+         select a.started_at, a.http_status, a.error from tiba.callback_attempts a
+          where a.client_id = o.client_id and a.endpoint_id = o.endpoint_id and a.sequence = o.sequence ${ofClient('a')}
+          order by a.attempt desc limit 1
+       ) l on true
       order by o.client_id, o.endpoint_id, o.sequence`,
     values,
   );
@@ -85,6 +101,10 @@ async function listOwn(
     attempts: row.attempts,
     nextAttemptAt: row.state === 'pending' ? row.next_attempt_at.toISOString() : null,
     endedAt: row.ended_at?.toISOString() ?? null,
+    lastAttempt:
+      row.started_at === null
+        ? null
+        : { at: row.started_at.toISOString(), httpStatus: row.http_status, error: row.error },
   }));
 }
 
@@ -100,4 +120,7 @@ interface UndeliveredRow extends Record<string, unknown> {
   attempts: number;
   next_attempt_at: Date;
   ended_at: Date | null;
+  started_at: Date | null;
+  http_status: number | null;
+  error: string | null;
 }

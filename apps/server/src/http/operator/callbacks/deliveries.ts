@@ -2,12 +2,14 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { englishOnly } from '../../../lib/bilingual-text.ts';
 import {
+  type LastAttempt,
   listUndelivered,
   UNDELIVERED_STATES,
   type UndeliveredDelivery,
 } from '../../../postgres/callback-outbox-list.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { type Authorize, callerOf } from '../../authorize.ts';
+import { attemptFields } from '../../callbacks/delivery-resource.ts';
 import { type Cursors, linkToNext } from '../../cursors.ts';
 import { sendOperatorSuccess } from '../../envelope.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX, nextPage, pageParameters } from '../../pages.ts';
@@ -71,6 +73,13 @@ const deliveryJson = (delivery: UndeliveredDelivery): Record<string, unknown> =>
   attempt_count: delivery.attempts,
   next_attempt_at: delivery.nextAttemptAt,
   ended_at: delivery.endedAt,
+  last_attempt: delivery.lastAttempt === null ? null : lastAttemptJson(delivery.lastAttempt),
+});
+
+const lastAttemptJson = ({ at, httpStatus, error }: LastAttempt): Record<string, unknown> => ({
+  at,
+  http_status: httpStatus,
+  error,
 });
 
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
@@ -92,6 +101,13 @@ const Undelivered = Type.Object(
     attempt_count: Type.Integer({ description: 'All attempts so far.', minimum: 0, examples: [3] }),
     next_attempt_at: nullable(Timestamp, 'null unless pending.'),
     ended_at: nullable(Timestamp, 'When it was given up.'),
+    last_attempt: nullable(
+      Type.Object(
+        { at: Timestamp, http_status: attemptFields.http_status, error: attemptFields.error },
+        { title: 'LastCallbackAttempt', additionalProperties: false },
+      ),
+      'How the last attempt ended; null before the first one.',
+    ),
   },
   { title: 'UndeliveredCallback', additionalProperties: false },
 );
