@@ -36,6 +36,14 @@ test('the actor of a change is the user, or its number where it has no name', ()
 
 type Run = (name: string, options?: Options) => Promise<Record<string, unknown>>;
 
+/** Regression: the link had the port of the settings, also when the running sandbox listens at another one. */
+async function runOfLinks(run: Run, folder: string): Promise<void> {
+  const linkFor = async (role: string): Promise<string> => String((await run('session link', { role }))['link']);
+  assert.match(await linkFor('viewer'), /^http:\/\/127\.0\.0\.1:8081\/operator\/login\/link\?code=/);
+  await writeFile(path.join(folder, 'sandbox.json'), JSON.stringify({ operator_url: 'http://127.0.0.1:45001' }));
+  assert.match(await linkFor('viewer'), /^http:\/\/127\.0\.0\.1:45001\/operator\/login\/link\?code=/);
+}
+
 async function runOfSnap(run: Run, keyFile: string): Promise<void> {
   assert.deepEqual(await run('client snap'), { client_id: 'shop', snap: null });
   const { key_id: keyId } = await run('client snap-key', { add: keyFile });
@@ -75,6 +83,7 @@ test('every command has one document for --json and a text for people', async (t
   const settings = readSettings('manage', {
     TIBA_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
     TIBA_ARCHIVE_DIRECTORY: folder,
+    TIBA_DATA_DIR: folder,
   });
   const context = { actor: { actor: 'user:test', origin: 'test' }, print() {} };
   const left = new Set(Object.keys(COMMANDS));
@@ -121,7 +130,7 @@ test('every command has one document for --json and a text for people', async (t
   assert.deepEqual(await run('session list'), { sessions: [] });
   assert.deepEqual(await run('session revoke', { person: 'siti' }), { revoked: 0, outdated_proposals: [] });
   await database.query("insert into tiba.installation (environment) values ('sandbox')");
-  assert.match(String((await run('session link', { role: 'viewer' }))['link']), /\/operator\/login\/link\?code=/);
+  await runOfLinks(run, folder);
   assert.equal((await run('restored'))['cancelled_validations'], 0);
   assert.equal((await run('audit verify'))['records'], 0);
   await runOfStoredData(run);

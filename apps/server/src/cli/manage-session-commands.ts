@@ -5,6 +5,7 @@ import type { Settings } from '../config/config.ts';
 import type { Database } from '../postgres/database.ts';
 import { isSandboxDatabase } from '../postgres/login-links.ts';
 import { listLiveSessions, type SessionRecord } from '../postgres/operator-sessions.ts';
+import { findOperatorUrl } from '../sandbox/description-file.ts';
 import { type Command, type CommandResult, type Options, UsageError } from './manage-command.ts';
 
 const LISTED_MAX = 1_000;
@@ -57,12 +58,12 @@ async function makeLink(
   database: Database,
   _id: string,
   { person = 'sandbox', name = person, role = 'approver' }: Options,
-  { operatorUrl, operatorHost, operatorPort }: Settings,
+  { operatorUrl, operatorHost, operatorPort, dataDirectory }: Settings,
 ): Promise<CommandResult> {
   if (!(await isSandboxDatabase(database)))
     throw new UsageError('links are for the sandbox only: people log in at /operator/login, by OpenID Connect');
   if (!isRole(role)) throw new UsageError(`--role takes one of: ${ROLES.join(' ')}`);
-  const url = operatorUrl ?? `http://${operatorHost}:${operatorPort}`;
+  const url = operatorUrl ?? (await findOperatorUrl(dataDirectory)) ?? `http://${operatorHost}:${operatorPort}`;
   const link = await createLoginLink(database, url, { subject: person, name, role });
   const after = JSON.stringify({ subject: person, name, role });
   return { document: { link }, text: link, change: { subjectId: person, before: null, after } };

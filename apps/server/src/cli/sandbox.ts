@@ -12,6 +12,7 @@ import { startDemoCore } from '../sandbox/demo-core.ts';
 import { loadDemoData, lookUpHolders } from '../sandbox/demo-data.ts';
 import { startDemoTraffic } from '../sandbox/demo-traffic.ts';
 import { describeSandbox, SNAP_PRIVATE_KEY_FILE } from '../sandbox/description.ts';
+import { descriptionFileIn } from '../sandbox/description-file.ts';
 import { sandboxRoutes } from '../sandbox/operations.ts';
 import { loadOrCreateSecrets, writePrivateFile } from '../sandbox/secrets.ts';
 import { openPostgres } from './open-postgres.ts';
@@ -24,7 +25,7 @@ const SNAP_PORT = 8082;
 export async function sandbox(): Promise<void> {
   const settings = readSettings('sandbox');
   const dataDirectory = path.resolve(settings.dataDirectory);
-  const descriptionFile = path.join(dataDirectory, 'sandbox.json');
+  const descriptionFile = descriptionFileIn(dataDirectory);
   const logFile = path.join(dataDirectory, 'tiba.log');
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
   // Writing to a closed terminal is an error. Without a listener it would end this process before PostgreSQL is
