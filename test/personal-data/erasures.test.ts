@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { readArchiveFile } from '../../apps/server/src/archive/archive-directory.ts';
+import { parseArchiveLine } from '../../apps/server/src/archive/archive-line.ts';
 import { type ErasureResult, erasePerson } from '../../apps/server/src/personal-data/erase-person.ts';
 import { createPerson } from '../../apps/server/src/personal-data/person.ts';
+import { listArchiveFiles } from '../../apps/server/src/postgres/archive-files.ts';
 import type { Database, Query } from '../../apps/server/src/postgres/database.ts';
 import { readHistories, type TransactionHistory } from '../../apps/server/src/postgres/transaction-histories.ts';
 import { type ArchiveSetup, daysAgo, openArchive } from '../archive/archive-setup.ts';
@@ -278,4 +281,29 @@ suite('an update that the core feeds while the person is erased', () => {
     const message = ['ERASED', 'ERASED', 'Refund'];
     assert.deepEqual(messagesOf(history), [message, message]);
   });
+});
+
+/** Regression: a line of the archive was only read if it had the number without anything between its digits. */
+test('a number with dashes in an archived conflict is erased from the file too', async () => {
+  const number = '7700110012';
+  const id = 'TPE000000012';
+  await feed(paid(id, { account_number: '9900000004' }), 'inserted');
+  const description = 'instead of 7700-110-012, 77\u200e00 110012';
+  await feed(paid(id, { account_number: '9900000004', description }), 'conflict');
+  await setup.sql(`update tiba.events set occurred_at = occurred_at - interval '100 days'`);
+  assert.ok((await setup.archive()).transactions > 0);
+  const { directory } = setup;
+  const { transactions, archivedTransactions, archiveFiles } = await erase(number, { directory });
+  assert.deepEqual([transactions, archivedTransactions, archiveFiles], [1, 1, 1]);
+  const messages: unknown[][] = [];
+  for await (const file of listArchiveFiles(database, { clientId: null, month: null })) {
+    for await (const line of readArchiveFile(directory, file)) {
+      const history = parseArchiveLine(line);
+      if (history.transaction.transactionId === id) messages.push(...messagesOf(history));
+    }
+  }
+  assert.deepEqual(messages, messagesOf(await read(id)));
+  assert.deepEqual(messages.at(-1), ['9900000004', 'BUDI SANTOSO', 'instead of ERASED, ERASED']);
+  const again = await erase(number, { directory });
+  assert.deepEqual([again.transactions, again.archivedTransactions], [0, 0]);
 });

@@ -42,10 +42,19 @@ export function byClient(keys: readonly TransactionKey[]): Map<string, string[]>
 export async function findInFile(directory: string, file: ArchiveFile, person: Person): Promise<TransactionHistory[]> {
   const found: TransactionHistory[] = [];
   for await (const line of readArchiveFile(directory, file)) {
-    // Most lines do not have the number, and parsing takes longer than searching.
-    if (!person.accountNumbers.some((number) => line.includes(number))) continue;
+    if (!mayConcern(person, line)) continue;
     const history = parseArchiveLine(line);
     if (concerns(person, history)) found.push(history);
   }
   return found;
 }
+
+/**
+ * Most lines do not, and parsing takes longer than searching. A transaction that paid the person has the number as it
+ * is. A conflict, of which there are few, may have it in its texts with spaces, dashes or escapes.
+ */
+const mayConcern = ({ accountNumbers }: Person, line: string): boolean =>
+  line.includes(CONFLICT) || accountNumbers.some((number) => line.includes(number));
+
+/** A field of a status update in a line (archive-line.ts). In a message its quotes are escaped. */
+const CONFLICT = '"outcome":"conflict"';
