@@ -12,7 +12,7 @@ interface Row extends DrawnAccount {
   readonly isInvalid: boolean;
 }
 
-interface Job {
+interface Validation {
   readonly validationId: string;
   readonly rows: readonly Row[];
 }
@@ -21,18 +21,18 @@ interface Job {
 export async function validateInBulk(context: RoundContext): Promise<() => Promise<void>> {
   const { loadEnds } = context;
   const draws = createDraws(context.seed, 'bulk validator');
-  const jobs: Job[] = [];
+  const validations: Validation[] = [];
   while (!loadEnds.aborted) {
-    const job = await create(context, draws, `campaign-${jobs.length}`);
-    if (job !== null) jobs.push(job);
+    const validation = await create(context, draws, `campaign-${validations.length}`);
+    if (validation !== null) validations.push(validation);
     await delay(PAUSE_MS, undefined, { signal: loadEnds }).catch(() => {});
   }
   return async () => {
-    for (const job of jobs) await judgeJob(context, job);
+    for (const validation of validations) await judgeValidation(context, validation);
   };
 }
 
-async function create(context: RoundContext, draws: Draws, key: string): Promise<Job | null> {
+async function create(context: RoundContext, draws: Draws, key: string): Promise<Validation | null> {
   const { caller, tokens, record, settleEnds } = context;
   const rows = Array.from({ length: draws.between(1, ROWS_MAX) }, (): Row => {
     const account = drawAccount(draws, context);
@@ -80,7 +80,7 @@ interface Result {
   readonly error_code: string | null;
 }
 
-async function judgeJob(context: RoundContext, { validationId, rows }: Job): Promise<void> {
+async function judgeValidation(context: RoundContext, { validationId, rows }: Validation): Promise<void> {
   const { caller, tokens, record, settleEnds } = context;
   const target = `/api/v1/account-validations/${validationId}`;
   const headers = bearer(tokens.beta);

@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test';
 import { resumePausedValidations } from '../../apps/server/src/postgres/account-validations.ts';
 import { changeClient, setClientLimits } from '../../apps/server/src/postgres/clients.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
-import { dataOf, type Job, jobsOf } from '../account-validations/jobs.ts';
+import { dataOf, type Validation, validationsOf } from '../account-validations/validations.ts';
 import { assertError, assertSuccess } from '../contract/assertions.ts';
 import { createFastClient, type FastClient } from '../contract/fast-client.ts';
 import { seededRandom } from '../rails/resilience/seed.ts';
@@ -205,54 +205,56 @@ test('the payrolls of a day are not blocked: one of 199 sequential accounts and 
   assert.equal(countOf(await checkAll(employer, payrolls.flat()), 200), 199 + 4 * 45);
 });
 
-suite('a job', () => {
+suite('a validation', () => {
   const accountsFrom = (first: number, count: number) =>
     Array.from({ length: count }, (_, index) => ({ bank_code: 'BRI', account_number: String(first + index) }));
 
-  /** Regression: of 2,000 sequential numbers in a job, 110 were answered before the job was first paused. */
+  /**
+   * Regression: of 2,000 sequential numbers in a validation, 110 were answered before the validation was first paused.
+   */
   test('of 2,000 sequential numbers is paused before any is answered, until the operator trusts the client', async () => {
-    const client = await addClient('sequential-job');
-    const jobs = jobsOf(service, client);
+    const client = await addClient('sequential-validation');
+    const validations = validationsOf(service, client);
     const before = inquired.length;
-    const created = dataOf<Job>(await jobs.sendRows(accountsFrom(7_100_000_000, 2_000)));
+    const created = dataOf<Validation>(await validations.sendRows(accountsFrom(7_100_000_000, 2_000)));
     const pausedMs = Date.parse(String(created['held_until'])) - Date.parse(String(created['created_at']));
     assert.equal(pausedMs, PAUSE_MS);
     assert.deepEqual(
       (await restrictionOf(client))?.signals.map(({ signal, level, figure }) => ({ signal, level, figure })),
       [{ signal: 'sequential_numbers', level: 'blocked', figure: 2_000 }],
     );
-    // A later job of another client has ended: the claims have passed over the paused one.
-    const other = jobsOf(service, service.beta);
+    // A later validation of another client has ended: the claims have passed over the paused one.
+    const other = validationsOf(service, service.beta);
     await other.untilEnded(await other.create(accountsFrom(7_200_000_000, 1)));
-    assert.equal((await jobs.progress(created.validation_id)).results, 0);
-    assert.equal(inquired.length - before, 1, 'only the account of the other job was inquired about');
+    assert.equal((await validations.progress(created.validation_id)).results, 0);
+    assert.equal(inquired.length - before, 1, 'only the account of the other validation was inquired about');
 
     await changeClient(service.app.database, client.clientId, 'trust');
     await resumePausedValidations(service.app.database, client.clientId);
     await service.app.clients.reload();
-    assert.equal((await jobs.untilEnded(created.validation_id)).counts['active'], 2_000 - 2);
+    assert.equal((await validations.untilEnded(created.validation_id)).counts['active'], 2_000 - 2);
   });
 
   test('of many small clusters is paused too', async () => {
-    const jobs = jobsOf(service, await addClient('clusters-job'));
+    const validations = validationsOf(service, await addClient('clusters-validation'));
     const rows = Array.from({ length: 40 }, (_, block) => accountsFrom(7_300_000_000 + block * 1_000, 10)).flat();
-    assert.notEqual(dataOf<Job>(await jobs.sendRows(rows))['held_until'], null);
+    assert.notEqual(dataOf<Validation>(await validations.sendRows(rows))['held_until'], null);
   });
 
   test('of 200 sequential numbers, sent twice each, is slowed at most', async () => {
-    const jobs = jobsOf(service, await addClient('payroll-job'));
+    const validations = validationsOf(service, await addClient('payroll-validation'));
     const payroll = accountsFrom(7_400_000_500, 200);
-    const created = dataOf<Job>(await jobs.sendRows([...payroll, ...payroll]));
+    const created = dataOf<Validation>(await validations.sendRows([...payroll, ...payroll]));
     assert.equal(created['held_until'], null);
     await eventually(
       'more accounts are answered than before it was slowed',
-      async () => (await jobs.progress(created.validation_id)).results > 2 * 50,
+      async () => (await validations.progress(created.validation_id)).results > 2 * 50,
     );
-    await jobs.cancel(created.validation_id);
+    await validations.cancel(created.validation_id);
   });
 
   test('of accounts that the client has checked today is not paused, whatever their numbers are', async () => {
-    const client = await addClient('again-job');
+    const client = await addClient('again-validation');
     const payroll = accountsFrom(7_500_000_500, 400);
     await changeClient(service.app.database, client.clientId, 'trust');
     await service.app.clients.reload();
@@ -262,8 +264,8 @@ suite('a job', () => {
     );
     await changeClient(service.app.database, client.clientId, 'distrust');
     await service.app.clients.reload();
-    const jobs = jobsOf(service, client);
-    assert.equal((await jobs.untilEnded(await jobs.create(payroll))).counts['active'], 400);
+    const validations = validationsOf(service, client);
+    assert.equal((await validations.untilEnded(await validations.create(payroll))).counts['active'], 400);
   });
 });
 

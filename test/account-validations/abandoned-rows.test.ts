@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { jobsOf } from './jobs.ts';
+import { validationsOf } from './validations.ts';
 
 const STEADY_MS = 5_000;
 
-/** Stores a job of alpha with one row, which another process claimed a minute ago. */
+/** Stores a validation of alpha with one row, which another process claimed a minute ago. */
 async function storeRowInFlight({ app, alpha }: TestService): Promise<string> {
   const validationId = `av_${'0'.repeat(20)}`;
   await app.database.query(
@@ -31,11 +31,12 @@ test('uploads do not shorten the time for which PostgreSQL must answer before ab
   const service = await startTestService();
   context.after(() => service.close());
   const id = await storeRowInFlight(service);
-  const jobs = jobsOf(service);
-  for (let upload = 0; upload < 8; upload += 1) await jobs.create([{ bank_code: 'BRI', account_number: '5550001113' }]);
-  await eventually('the abandoned row has ended', async () => (await jobs.progress(id)).state === 'COMPLETED');
+  const validations = validationsOf(service);
+  for (let upload = 0; upload < 8; upload += 1)
+    await validations.create([{ bank_code: 'BRI', account_number: '5550001113' }]);
+  await eventually('the abandoned row has ended', async () => (await validations.progress(id)).state === 'COMPLETED');
   const tookMs = performance.now() - startedMs;
   assert.ok(tookMs >= STEADY_MS, `it ended after ${tookMs} ms`);
-  const [result] = await jobs.results(id);
+  const [result] = await validations.results(id);
   assert.equal(result?.error_code, 'SERVICE_UNAVAILABLE');
 });

@@ -9,7 +9,7 @@ import {
 import type { Database } from '../../apps/server/src/postgres/database.ts';
 import { active, scriptedRail } from '../rails/resilience/scripted-rail.ts';
 import { startTestService } from '../support/service.ts';
-import { jobsOf } from './jobs.ts';
+import { validationsOf } from './validations.ts';
 
 test('a row that was released and claimed again is not released by its first claim', async (context) => {
   // The rail has no capacity, so the service itself claims no row.
@@ -20,7 +20,7 @@ test('a row that was released and claimed again is not released by its first cla
   });
   context.after(() => service.close());
   const { database } = service.app;
-  await jobsOf(service).create([{ bank_code: 'BRI', account_number: '5550001112' }]);
+  await validationsOf(service).create([{ bank_code: 'BRI', account_number: '5550001112' }]);
   const queue = await onlyQueue(database);
 
   const claim = async () => (await claimRows(database, [{ ...queue, limit: 5 }]))[0];
@@ -41,20 +41,20 @@ async function onlyQueue(database: Database): Promise<ValidationQueue> {
   return queue;
 }
 
-test('banks behind one rail share its capacity: no inquiry of a job is rejected', async (context) => {
+test('banks behind one rail share its capacity: no inquiry of a validation is rejected', async (context) => {
   const limitsByRail = new Map([['switch', { perSecond: 20, perDay: null, concurrencyMax: 10, isShared: true }]]);
   const rail = scriptedRail('switch', () => active('BUDI'));
   const service = await startTestService({ rails: [rail], inquiries: { limitsByRail } });
   context.after(() => service.close());
-  const jobs = jobsOf(service);
+  const validations = validationsOf(service);
   const codes = ['BRI', 'BNI', 'MANDIRI', 'PERMATA'];
-  const id = await jobs.create(
+  const id = await validations.create(
     Array.from({ length: 48 }, (_, row) => ({
       bank_code: codes[row % codes.length],
       account_number: String(6_000_000_000 + row * 7_919),
     })),
   );
-  const { counts } = await jobs.untilEnded(id);
+  const { counts } = await validations.untilEnded(id);
   assert.equal(counts['active'], 48);
   const metrics = await (await fetch(`${service.operatorUrl}/metrics`)).text();
   assert.doesNotMatch(metrics, /^tiba_inquiries_not_sent_total\{/m);

@@ -7,8 +7,8 @@ import { eventually } from '../support/eventually.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { send, testBanks } from '../support/service.ts';
 import { type CountingBanks, startCountingBanks } from './counting-banks.ts';
-import { dataOf, type Job } from './jobs.ts';
 import type { ServiceReady, ServiceSettings } from './service-process.ts';
+import { dataOf, type Validation } from './validations.ts';
 
 /** Set it in the environment for a larger run: ROWS=50000 npx node --test test/account-validations/killed.test.ts */
 const ROWS = Number(process.env['ROWS'] ?? 1_500);
@@ -41,11 +41,11 @@ test(`${ROWS} rows, ${KILLS} kills: one inquiry for each account, one result for
   const banks = await startCountingBanks(context, bics);
   const settings = await createSettings(context, banks);
   const first = await start(context, settings);
-  const id = await createJob(first, bics);
+  const id = await createValidation(first, bics);
   const { service, upMs } = await runWithKills(context, { service: first, settings, banks, id });
 
-  const job = dataOf<Job>(await get(service, `/api/v1/account-validations/${id}`));
-  const { active = 0, no_verdict: withoutVerdict = 0 } = job.counts;
+  const validation = dataOf<Validation>(await get(service, `/api/v1/account-validations/${id}`));
+  const { active = 0, no_verdict: withoutVerdict = 0 } = validation.counts;
   const inquiries = banks.total();
   const pace = inquiries / ((upMs / 1000) * PER_SECOND * BANKS);
   context.diagnostic(
@@ -74,7 +74,7 @@ async function createSettings(context: TestContext, { banks }: CountingBanks): P
   };
 }
 
-async function createJob(service: ServiceReady, bics: readonly string[]): Promise<string> {
+async function createValidation(service: ServiceReady, bics: readonly string[]): Promise<string> {
   const accounts = Array.from({ length: ROWS }, (_, row) => ({
     bank_code: bics[row % BANKS],
     account_number: String(2_000_000_000 + row * 7_919),
@@ -85,10 +85,10 @@ async function createJob(service: ServiceReady, bics: readonly string[]): Promis
     body: JSON.stringify({ accounts }),
   });
   assert.equal(created.status, 202, created.text);
-  return dataOf<Job>(created).validation_id;
+  return dataOf<Validation>(created).validation_id;
 }
 
-interface JobRun {
+interface ValidationRun {
   readonly service: Running;
   readonly settings: ServiceSettings;
   readonly banks: CountingBanks;
@@ -96,12 +96,12 @@ interface JobRun {
 }
 
 /**
- * Kills and restarts the service several times while the job runs, and waits for its end. `upMs` is how long the
+ * Kills and restarts the service several times while the validation runs, and waits for its end. `upMs` is how long the
  * service could send inquiries: from when it was ready until it was killed or had no more rows.
  */
 async function runWithKills(
   context: TestContext,
-  { service: first, settings, banks, id }: JobRun,
+  { service: first, settings, banks, id }: ValidationRun,
 ): Promise<{ readonly service: Running; readonly upMs: number }> {
   let service = first;
   let upMs = 0;
@@ -113,12 +113,12 @@ async function runWithKills(
     service = await start(context, settings);
     startMs = service.readyMs;
   }
-  const progress = async () => dataOf<Job>(await get(service, `/api/v1/account-validations/${id}`));
+  const progress = async () => dataOf<Validation>(await get(service, `/api/v1/account-validations/${id}`));
   // Requests for the progress slow the service down, so the banks are observed first.
   await eventually('nearly all inquiries were sent', () => banks.total() >= ROWS - ABANDONED_MAX, 120_000);
   await eventually('no row is waiting', async () => (await progress()).waiting.length === 0, 120_000);
   upMs += performance.now() - startMs;
-  await eventually('the job has ended', async () => (await progress()).state === 'COMPLETED', 60_000);
+  await eventually('the validation has ended', async () => (await progress()).state === 'COMPLETED', 60_000);
   return { service, upMs };
 }
 

@@ -8,8 +8,8 @@ import { eventually } from '../support/eventually.ts';
 import { type Answer, startTestService, type TestClient, type TestService } from '../support/service.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
 import { watchEventLoop } from './event-loop.ts';
-import { jobsOf } from './jobs.ts';
 import { storeResultsOf } from './stored-results.ts';
+import { validationsOf } from './validations.ts';
 
 describe('results of account validations', () => {
   let service: TestService;
@@ -54,7 +54,7 @@ describe('results of account validations', () => {
     test(`names that are slow to compare do not block the event loop in ${accept}`, async (t) => {
       const count = 1_000;
       const id = await storeResultsOf(service, service.alpha, { count, ...SLOW_NAMES });
-      const answer = (): Promise<Answer> => jobsOf(service).read(id, `/results?limit=${count}`, accept);
+      const answer = (): Promise<Answer> => validationsOf(service).read(id, `/results?limit=${count}`, accept);
       const before = process.threadCpuUsage();
       for (let row = 1; row <= count; row += 1) matchNames(`${row} ${SLOW_NAMES.expectedName}`, SLOW_NAMES.heldName);
       const { user, system } = process.threadCpuUsage(before);

@@ -4,7 +4,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { after, before, test } from 'node:test';
 import { UPLOAD_BYTES_MAX } from '../../apps/server/src/account-validations/uploads/upload.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { jobsOf } from './jobs.ts';
+import { validationsOf } from './validations.ts';
 
 const ROW = { bank_code: 'BRI', account_number: '8260370404' };
 
@@ -35,8 +35,8 @@ test('a client that announces uploads and sends nothing does not block other cli
   // The client has announced as much as it may.
   assert.equal((await rejected)[0].statusCode, 503);
   const large = Array.from({ length: 1_000 }, () => ({ ...ROW, reference: 'x'.repeat(100) }));
-  assert.equal((await jobsOf(service).sendRows(large.slice(0, 1))).status, 202);
-  const { sendRows } = jobsOf(service, service.beta);
+  assert.equal((await validationsOf(service).sendRows(large.slice(0, 1))).status, 202);
+  const { sendRows } = validationsOf(service, service.beta);
   for (const rows of [large.slice(0, 1), large]) {
     const { status, text } = await sendRows(rows);
     assert.equal(status, 202, text);

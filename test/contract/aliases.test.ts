@@ -4,7 +4,7 @@ import { startBank } from '../../apps/bank/src/server.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { MANDIRI } from '../../apps/server/src/rails/snap/profiles/mandiri.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
-import { dataOf, type Job, jobsOf } from '../account-validations/jobs.ts';
+import { dataOf, type Validation, validationsOf } from '../account-validations/validations.ts';
 import { partnerSettings } from '../bank/partner.ts';
 import { eventually } from '../support/eventually.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
@@ -177,14 +177,14 @@ test('the forms of an alias share a cached verdict and count as one account of t
   assertError(await checkAs('other@example.com'), 'RATE_LIMIT_EXCEEDED', /different accounts in one day/);
 });
 
-test('a job that walks through numbered e-mail addresses is paused before any is checked', async () => {
-  const jobs = jobsOf(service, await service.addClient('walker', ['account:check']));
+test('a validation that walks through numbered e-mail addresses is paused before any is checked', async () => {
+  const validations = validationsOf(service, await service.addClient('walker', ['account:check']));
   const before = inquiries;
   const rows = Array.from({ length: 300 }, (_, index) => ({
     bank_code: 'BIFAST',
     account_number: `user${index + 100}@example.com`,
   }));
-  assert.notEqual(dataOf<Job>(await jobs.sendRows(rows))['held_until'], null);
+  assert.notEqual(dataOf<Validation>(await validations.sendRows(rows))['held_until'], null);
   assert.equal(inquiries, before);
 });
 
@@ -207,16 +207,16 @@ test('the audit log finds a check by any form, for the operator and for the clie
 });
 
 test('a bulk validation asks once about the forms of one alias, and repeats each as it was sent', async () => {
-  const jobs = jobsOf(service);
+  const validations = validationsOf(service);
   const before = inquiries;
   const sent = ['bulk@example.com', 'Bulk@Example.com', '081277770003', '+6281277770003'];
-  const id = await jobs.create([
+  const id = await validations.create([
     ...sent.map((account_number) => ({ bank_code: 'BIFAST', account_number })),
     { bank_code: 'BIFAST', account_number: '123456' },
   ]);
-  await jobs.untilEnded(id);
+  await validations.untilEnded(id);
   assert.equal(inquiries, before + 2);
-  const results = (await jobs.results(id)).toSorted((one, other) => one.row - other.row);
+  const results = (await validations.results(id)).toSorted((one, other) => one.row - other.row);
   assert.deepEqual(
     results.map(({ status, error_code, account_number }) => [status ?? error_code, account_number]),
     [...sent.map((alias) => ['ACTIVE', alias]), ['INVALID_FORMAT', '123456']],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import type { WalletRoute } from '../../apps/server/src/rails/snap/wallets.ts';
-import { jobsOf } from '../account-validations/jobs.ts';
+import { validationsOf } from '../account-validations/validations.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, send, startTestService, type TestService } from '../support/service.ts';
 import { assertError, assertSuccess } from './assertions.ts';
@@ -160,17 +160,17 @@ test('a client finds its own check by any form of the number, with or without th
 });
 
 test('a bulk validation asks once about the forms of one number, and repeats each as it was sent', async () => {
-  const jobs = jobsOf(service);
+  const validations = validationsOf(service);
   const before = inquiries;
   const sent = ['081277770003', '6281277770003', '+6281277770003'];
-  const id = await jobs.create([
+  const id = await validations.create([
     ...sent.map((account_number) => ({ bank_code: 'DANA', account_number })),
     { bank_code: 'OVO', account_number: '081277770003' },
     { bank_code: 'GOPAY', account_number: '123456' },
   ]);
-  await jobs.untilEnded(id);
+  await validations.untilEnded(id);
   assert.equal(inquiries, before + 1);
-  const results = (await jobs.results(id)).toSorted((one, other) => one.row - other.row);
+  const results = (await validations.results(id)).toSorted((one, other) => one.row - other.row);
   assert.deepEqual(
     results.map(({ status, error_code, account_number, bank_name }) => [
       status ?? error_code,

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../apps/server/src/http/errors.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
-import { jobsOf } from '../account-validations/jobs.ts';
+import { validationsOf } from '../account-validations/validations.ts';
 import { call, DELIVERIES, ENDPOINTS, EVENTS, openSql, register } from '../callbacks/endpoints-harness.ts';
 import type { Answer, TestService } from '../support/service.ts';
 import { exchangeOne } from './raw-connection.ts';
@@ -71,7 +71,7 @@ export const checking =
 export const uploading =
   (type: string, body: string, more: Headers = {}): Ask =>
   (service, headers) =>
-    jobsOf(service).post(VALIDATIONS, body, { 'content-type': type, ...more, ...headers });
+    validationsOf(service).post(VALIDATIONS, body, { 'content-type': type, ...more, ...headers });
 const rows = (...accounts: readonly string[]): string =>
   JSON.stringify({ accounts: accounts.map((account_number) => ({ bank_code: '014', account_number })) });
 
@@ -171,9 +171,10 @@ export const ERRORS: Readonly<Record<Exclude<ErrorCode, WithoutLanguage>, readon
     async (service, headers) => {
       clients += 1;
       const client = await service.addClient(`bulk-${clients}`, ['account:check']);
-      const jobs = jobsOf(service, client);
-      for (let job = 0; job < 10; job += 1) await jobs.create([{ bank_code: '014', account_number: PENDING }]);
-      return jobs.sendRows([{ bank_code: '014', account_number: PENDING }], headers);
+      const validations = validationsOf(service, client);
+      for (let validation = 0; validation < 10; validation += 1)
+        await validations.create([{ bank_code: '014', account_number: PENDING }]);
+      return validations.sendRows([{ bank_code: '014', account_number: PENDING }], headers);
     },
   ],
   IDEMPOTENCY_KEY_REUSED: [
@@ -237,7 +238,7 @@ export const SUCCESSES: Readonly<Record<string, Ask>> = {
   cancelAccountValidation: async (service, headers) =>
     calling('POST', `${VALIDATIONS}/${await endedValidation(service)}/cancel`)(service, headers),
   'cancelAccountValidation, running': async (service, headers) => {
-    const id = await jobsOf(service).create([{ bank_code: '014', account_number: PENDING }]);
+    const id = await validationsOf(service).create([{ bank_code: '014', account_number: PENDING }]);
     return calling('POST', `${VALIDATIONS}/${id}/cancel`)(service, headers);
   },
   registerCallbackEndpoint: async (service, headers) => {
@@ -269,11 +270,11 @@ export const SUCCESSES: Readonly<Record<string, Ask>> = {
 let endpointOfAlpha: ReturnType<typeof register> | undefined;
 const endpoint = (service: TestService) => (endpointOfAlpha ??= register(service));
 
-let endedJob: Promise<string> | undefined;
+let endedOfAlpha: Promise<string> | undefined;
 export const endedValidation = (service: TestService) =>
-  (endedJob ??= (async () => {
-    const jobs = jobsOf(service);
-    const id = await jobs.create([
+  (endedOfAlpha ??= (async () => {
+    const validations = validationsOf(service);
+    const id = await validations.create([
       { bank_code: '014', account_number: ACTIVE },
       { bank_code: '014', account_number: UNANSWERED },
       { bank_code: '014', account_number: REJECTED },
@@ -283,7 +284,7 @@ export const endedValidation = (service: TestService) =>
       { bank_code: '014', account_number: 12 },
       { bank_code: '014', account_number: ACTIVE, reference: 'x'.repeat(200) },
     ]);
-    await jobs.untilEnded(id);
+    await validations.untilEnded(id);
     return id;
   })());
 

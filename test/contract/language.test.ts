@@ -4,8 +4,8 @@ import { readUpload } from '../../apps/server/src/account-validations/uploads/re
 import type { UploadMediaType } from '../../apps/server/src/account-validations/uploads/upload.ts';
 import { FAILURE_REASON_CODES, reasonText } from '../../apps/server/src/domain/failure-reason.ts';
 import type { BilingualText } from '../../apps/server/src/lib/bilingual-text.ts';
-import { jobsOf } from '../account-validations/jobs.ts';
 import { CSV_TYPE, JSON_TYPE, XLSX_TYPE } from '../account-validations/uploads.ts';
+import { validationsOf } from '../account-validations/validations.ts';
 import { ENDPOINTS, EVENTS, register } from '../callbacks/endpoints-harness.ts';
 import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { HTTP_STATUSES } from './assertions.ts';
@@ -371,7 +371,7 @@ suite('results of a bulk validation', () => {
     const csv = `bank_code,account_number\n${`014,${'1'.repeat(600)}\n`.repeat(2)}014,1,2\n`;
     const answer = await uploading('text/csv', csv)(service, {});
     const id = String(answer.json.data?.['validation_id']);
-    await jobsOf(service).untilEnded(id);
+    await validationsOf(service).untilEnded(id);
     const read = async (headers: Headers) => (await get(`${VALIDATIONS}/${id}/results`)(service, headers)).text;
     assert.match(await read({}), /account_number is longer than 512 characters/);
     assert.match(await read(INDONESIAN), /account_number lebih panjang dari 512 karakter/);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { dataOf, jobsOf } from '../account-validations/jobs.ts';
+import { dataOf, validationsOf } from '../account-validations/validations.ts';
 import { EVENTS, register } from '../callbacks/endpoints-harness.ts';
 import { startCallbackReceiver, webhookId } from '../callbacks/webhook.ts';
 import { answerActive, startScriptedBank } from '../rails/scripted-bank.ts';
@@ -108,35 +108,36 @@ test('the reply to the recording of a callback is lost: its attempt is recorded 
 });
 
 test('a bulk validation whose COMMIT was unknown is stored once: its Idempotency-Key finds it', async () => {
-  const jobs = jobsOf(service);
-  const send = () => jobs.sendRows([{ bank_code: 'BRI', account_number: '5550001111' }], { 'idempotency-key': 'lost' });
+  const validations = validationsOf(service);
+  const send = () =>
+    validations.sendRows([{ bank_code: 'BRI', account_number: '5550001111' }], { 'idempotency-key': 'lost' });
   answersReleased.resolve();
   proxy.dropsRepliesTo = 'commit';
   assertUnavailable(await timeRequest(send));
   proxy.dropsRepliesTo = null;
   const again = await send();
   assert.ok(again.status < 300, again.text);
-  await jobs.untilEnded(String(again.json.data?.['validation_id']));
+  await validations.untilEnded(String(again.json.data?.['validation_id']));
   assert.deepEqual(await server.query('select row_count from tiba.account_validations'), [{ row_count: 1 }]);
 });
 
-test('the reply to the COMMIT of results is lost: each row has one result, and the end of the job is one event', async () => {
+test('the reply to the COMMIT of results is lost: each row has one result, and the end of the validation is one event', async () => {
   answersReleased = Promise.withResolvers();
   const client = await service.addClient('validating', ['account:check', 'events:read']);
-  const jobs = jobsOf(service, client);
+  const validations = validationsOf(service, client);
   const before = bank.inquiries.length;
   const rows = Array.from({ length: 10 }, (_, index) => ({
     bank_code: 'BRI',
     account_number: String(5_550_000_000 + index * 7_919),
   }));
-  const id = await jobs.create(rows);
+  const id = await validations.create(rows);
   await eventually('all rows are in flight', () => bank.inquiries.length - before === rows.length);
   answersReleased.resolve();
   await untilRepliesLost('commit', 2);
-  const { counts } = await jobs.untilEnded(id);
+  const { counts } = await validations.untilEnded(id);
   assert.equal(counts['active'], rows.length);
   assert.deepEqual(
-    (await jobs.results(id)).map(({ row }) => row).sort((one, other) => one - other),
+    (await validations.results(id)).map(({ row }) => row).sort((one, other) => one - other),
     rows.map((_, index) => index + 1),
   );
   const { events } = dataOf<{ events: unknown[] }>(await service.get(EVENTS, { token: client.token }));

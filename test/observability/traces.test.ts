@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { createSeal } from '../../apps/server/src/auth/secrets.ts';
-import { jobsOf } from '../account-validations/jobs.ts';
+import { validationsOf } from '../account-validations/validations.ts';
 import { startCallbackReceiver } from '../callbacks/webhook.ts';
 import { send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { type ReceivedSpan, startCollector, type TestCollector } from './collector.ts';
@@ -179,12 +179,15 @@ test('a status check that asks the bank', async () => {
 });
 
 test('each row of a bulk validation is a trace of its own that links to the upload', async () => {
-  const { headers, json } = await jobsOf(service).sendRows([ACCOUNT, { ...ACCOUNT, account_number: '9876543210' }]);
+  const { headers, json } = await validationsOf(service).sendRows([
+    ACCOUNT,
+    { ...ACCOUNT, account_number: '9876543210' },
+  ]);
   const upload = await requestSpan(headers);
-  const job = json.data?.['validation_id'];
+  const validation = json.data?.['validation_id'];
   for (const number of [1, 2]) {
     const row = await collector.untilSpan(`row ${number}`, ({ attributes }) => {
-      return attributes['tiba.account_validation_id'] === job && Number(attributes['tiba.row']) === number;
+      return attributes['tiba.account_validation_id'] === validation && Number(attributes['tiba.row']) === number;
     });
     assert.equal(row.parentSpanId, undefined);
     assert.deepEqual([row.links[0]?.traceId, row.links[0]?.spanId], [upload.traceId, upload.spanId]);

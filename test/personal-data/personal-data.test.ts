@@ -79,11 +79,11 @@ async function makeRecords(): Promise<void> {
   assert.equal((await service.feed({ ...slow, status: 'SUCCESS', processed_at: PAST })).status, 200);
   const body = { bank_code: '014', account_number: NUMBER };
   assert.equal((await service.checkAccount(body, { token })).status, 200);
-  const job = await call(service, 'POST', '/api/v1/account-validations', {
+  const validation = await call(service, 'POST', '/api/v1/account-validations', {
     token,
     body: { accounts: [{ ...body, expected_account_name: NAME, reference: `for ${NUMBER}` }] },
   });
-  assert.equal(job.status, 202, job.text);
+  assert.equal(validation.status, 202, validation.text);
   const ended = async (): Promise<boolean> =>
     (await sql(`select from tiba.account_validations where ended_at is null`)).length === 0;
   await eventually('the bulk validation has ended', ended);
@@ -336,8 +336,8 @@ suite('another person', () => {
   test('whose number has hyphens in a row of a bulk validation: the row is erased', async () => {
     const accounts = ['8800-112-233', alias].map((text) => ({ bank_code: '014', account_number: text }));
     const { token } = client;
-    const job = await call(service, 'POST', '/api/v1/account-validations', { token, body: { accounts } });
-    assert.equal(job.status, 202, job.text);
+    const validation = await call(service, 'POST', '/api/v1/account-validations', { token, body: { accounts } });
+    assert.equal(validation.status, 202, validation.text);
     const running = 'select from tiba.account_validations where ended_at is null';
     await eventually('the bulk validation has ended', async () => (await sql(running)).length === 0);
     const args = ['person', 'erase', '--account', '8800 112 233', '--json', ...REASON];

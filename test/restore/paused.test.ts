@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
-import { jobsOf } from '../account-validations/jobs.ts';
+import { validationsOf } from '../account-validations/validations.ts';
 import { call, dataOf, EVENTS, register } from '../callbacks/endpoints-harness.ts';
 import { assertError } from '../contract/assertions.ts';
 import { createTestDatabase, querySql, type TestDatabase } from '../support/database.ts';
@@ -45,7 +45,7 @@ describe('TIBA_PAUSED', () => {
     const ended = { transaction_id: 'TP0000000002', reference_id: 'ended', status: 'SUCCESS' };
     const { text } = await service.feed([statusUpdate(onRail), statusUpdate(ended)]);
     assert.match(text, /"inserted":2/);
-    validationId = await jobsOf(service).create([{ bank_code: 'BCA', account_number: '1234567890' }]);
+    validationId = await validationsOf(service).create([{ bank_code: 'BCA', account_number: '1234567890' }]);
     await querySql(database, 'update tiba.status_inquiries set next_at = now()');
     await querySql(
       database,
@@ -102,7 +102,7 @@ describe('TIBA_PAUSED', () => {
     await service.close();
     service = await start(false);
     await receiver.untilReceived(2);
-    await jobsOf(service).untilEnded(validationId);
+    await validationsOf(service).untilEnded(validationId);
     assert.deepEqual(inquired.toSorted(), ['account', 'status']);
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { INSTALLATION_COMMANDS } from '../../apps/server/src/cli/manage-installation-commands.ts';
 import { readSettings } from '../../apps/server/src/config/config.ts';
-import { jobsOf } from '../account-validations/jobs.ts';
+import { validationsOf } from '../account-validations/validations.ts';
 import { assertError } from '../contract/assertions.ts';
 import { databaseUrlOf, type ManageEnd, manage } from '../manage/manage-process.ts';
 import { findFreePort } from '../sandbox/production-settings.ts';
@@ -97,7 +97,7 @@ describe('a backup is restored', () => {
     service = await startOn(live);
     await feed(service, [...KEPT.map((id) => update(id, { status: 'SUCCESS' })), update(OPEN), update(LATE)]);
     const held = await service.addClient('held', CLIENT_SCOPES, { 'accounts-per-day': 0 });
-    const validationId = await jobsOf(service, held).create([
+    const validationId = await validationsOf(service, held).create([
       { bank_code: 'BCA', account_number: 'none' },
       { bank_code: 'BCA', account_number: '1234567890' },
     ]);
@@ -167,10 +167,10 @@ describe('a backup is restored', () => {
   });
 
   it('cancels the bulk validation that was running, and tells the reader of lost results', async () => {
-    const jobs = jobsOf(running(), await running().addClient('held', CLIENT_SCOPES));
-    assert.equal((await jobs.progress(lost.validationId)).state, 'CANCELLED');
-    assertError(await jobs.read(lost.validationId, '/results?after=2'), 'CURSOR_GONE');
-    assert.equal((await jobs.read(lost.validationId, '/results?after=1')).status, 200);
+    const validations = validationsOf(running(), await running().addClient('held', CLIENT_SCOPES));
+    assert.equal((await validations.progress(lost.validationId)).state, 'CANCELLED');
+    assertError(await validations.read(lost.validationId, '/results?after=2'), 'CURSOR_GONE');
+    assert.equal((await validations.read(lost.validationId, '/results?after=1')).status, 200);
   });
 
   it('no reader skips an event when the core feeds again, and no number or webhook-id comes twice', async () => {

@@ -31,7 +31,7 @@ const EXEMPT: Readonly<Record<string, string>> = {
   'account-validation-rows.ts QUEUES_SQL': CLAIM,
   'account-validation-rows.ts findAbandonedRows': CLAIM,
   'account-validations.ts deleteEndedValidations': OLD,
-  'account-validations.ts deleteJobsWithoutRows': OLD,
+  'account-validations.ts deleteValidationsWithoutRows': OLD,
   'account-validations.ts listRunningValidations': OPERATOR,
   'archive-files.ts beginArchive': ARCHIVE,
   'archive-files.ts claimRemovableArchiveFiles': ARCHIVE,

@@ -6,7 +6,7 @@ import type { HashAccount } from './account-hash.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { Blocked, CheckedAccount } from './enumeration/client-guard.ts';
 import type { EnumerationGuard } from './enumeration/enumeration-guard.ts';
-import { findJobSignal } from './enumeration/job-signal.ts';
+import { findValidationSignal } from './enumeration/validation-signal.ts';
 import type { VerdictCache } from './verdict-cache.ts';
 
 /** The outcome of an inquiry. `ageSeconds` is set only when the verdict comes from the cache. */
@@ -32,10 +32,11 @@ export interface AccountChecks {
   /** @throws DatabaseUnavailable when the audit log is full. No inquiry is sent then. */
   check(inquiry: ClientInquiry, options?: CheckOptions): Promise<CheckOutcome>;
   /**
-   * Evaluates the different accounts of a new job as a whole, before any of them is checked. Returns for how long the
-   * job must be paused, in ms: the enumeration guard blocks a client that could not check all of them one by one.
+   * Evaluates the different accounts of a new validation as a whole, before any of them is checked. Returns for how
+   * long the validation must be paused, in ms: the enumeration guard blocks a client that could not check all of them
+   * one by one.
    */
-  pauseForJob(clientId: string, accounts: readonly JobAccount[]): Promise<number | null>;
+  pauseForValidation(clientId: string, accounts: readonly ValidationAccount[]): Promise<number | null>;
   /**
    * Waits for the checks in progress, for at most 5 seconds. A client that has gone no longer waits for its answer, but
    * its inquiry was sent and must be audited.
@@ -43,7 +44,7 @@ export interface AccountChecks {
   close(): Promise<void>;
 }
 
-export interface JobAccount {
+export interface ValidationAccount {
   readonly bic: string;
   readonly accountNumber: string;
 }
@@ -82,10 +83,10 @@ export function createAccountChecks(dependencies: AccountChecksDependencies): Ac
   }
 
   return {
-    async pauseForJob(clientId, accounts) {
-      if (enumerationGuard.isTrusted(clientId) || findJobSignal(accounts) === null) return null;
-      const signal = findJobSignal(await unknownAccounts(dependencies, clientId, accounts));
-      return signal === null ? null : enumerationGuard.blockForJob(clientId, signal);
+    async pauseForValidation(clientId, accounts) {
+      if (enumerationGuard.isTrusted(clientId) || findValidationSignal(accounts) === null) return null;
+      const signal = findValidationSignal(await unknownAccounts(dependencies, clientId, accounts));
+      return signal === null ? null : enumerationGuard.blockForValidation(clientId, signal);
     },
     close: () => inProgress.whenNone(CLOSE_TIMEOUT_MS),
     async check(inquiry, { ageMaxSeconds = 0, requestId } = {}) {
@@ -132,9 +133,9 @@ export function createAccountChecks(dependencies: AccountChecksDependencies): Ac
 async function unknownAccounts(
   { enumerationGuard, hashAccount }: AccountChecksDependencies,
   clientId: string,
-  accounts: readonly JobAccount[],
-): Promise<JobAccount[]> {
-  const unknown: JobAccount[] = [];
+  accounts: readonly ValidationAccount[],
+): Promise<ValidationAccount[]> {
+  const unknown: ValidationAccount[] = [];
   for (const [index, account] of accounts.entries()) {
     if (!enumerationGuard.isKnown(clientId, hashAccount(account.bic, account.accountNumber))) unknown.push(account);
     if ((index + 1) % HASH_BATCH_MAX === 0) await nextTurn();

@@ -5,7 +5,7 @@ import { type ClaimedRow, claimRows, type ValidationQueue } from '../postgres/ac
 import type { Database } from '../postgres/database.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import type { InFlightRows } from './in-flight-rows.ts';
-import { type CapacityShare, type JobQueues, queueKey, shareCapacity } from './queues.ts';
+import { type CapacityShare, queueKey, shareCapacity, type ValidationQueues } from './queues.ts';
 
 /** Claims waiting rows as fast as the banks have capacity, and starts them. */
 export interface ClaimLoop {
@@ -19,7 +19,7 @@ export interface ClaimLoopDependencies {
   readonly database: Database;
   readonly banks: BankDirectory;
   readonly inquiries: Pick<AccountInquiries, 'spareCapacity' | 'isClosedTo'>;
-  readonly queues: JobQueues;
+  readonly queues: ValidationQueues;
   readonly inFlight: Pick<InFlightRows, 'start' | 'countAt'>;
   readonly log: Log;
 }

@@ -11,12 +11,12 @@ export type RowDisposition =
       readonly kind: 'result';
       readonly result: Omit<NewResult, 'clientId' | 'validationId' | 'rowNumber' | 'checkedAt'>;
     }
-  /** No inquiry was sent: the row waits again. `pauseMs`: the client is blocked, so the whole job is paused. */
+  /** No inquiry was sent: the row waits again. `pauseMs`: the client is blocked, so the whole validation is paused. */
   | { readonly kind: 'release'; readonly pauseMs: number | null };
 
 /**
- * Each account of a job is asked about at most once. An inquiry that the bank did not answer ends without a verdict,
- * and so does an account that no rail can check. A row whose inquiry was not sent waits again.
+ * Each account of a validation is asked about at most once. An inquiry that the bank did not answer ends without a
+ * verdict, and so does an account that no rail can check. A row whose inquiry was not sent waits again.
  */
 export function dispositionOf(outcome: CheckOutcome): RowDisposition {
   switch (outcome.kind) {

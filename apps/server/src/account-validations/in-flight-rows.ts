@@ -9,7 +9,7 @@ import type { ClaimedRow, RowKey } from '../postgres/account-validation-rows.ts'
 import { type Database, DatabaseUnavailable } from '../postgres/database.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import { dispositionOf, NO_VERDICT, type RowDisposition } from './disposition.ts';
-import type { JobQueues } from './queues.ts';
+import type { ValidationQueues } from './queues.ts';
 import { createResultWriter } from './result-writer.ts';
 
 /** The rows that this process has claimed: each is checked, then recorded or released. */
@@ -27,7 +27,7 @@ export interface InFlightRowsDependencies {
   readonly banks: BankDirectory;
   readonly accountChecks: AccountChecks;
   readonly inquiries: Pick<AccountInquiries, 'spareCapacity' | 'isClosedTo'>;
-  readonly queues: Pick<JobQueues, 'pause'>;
+  readonly queues: Pick<ValidationQueues, 'pause'>;
   readonly metrics: Pick<Metrics, 'validationRows'>;
   readonly log: Log;
   readonly tracing?: Tracing | null;
@@ -55,12 +55,12 @@ export function createInFlightRows(dependencies: InFlightRowsDependencies): InFl
       await writer.record({ clientId, validationId, rowNumber, ...disposition.result, checkedAt });
       return;
     }
-    if (disposition.pauseMs !== null) await pauseJob(row, disposition.pauseMs);
+    if (disposition.pauseMs !== null) await pauseValidation(row, disposition.pauseMs);
     await writer.release({ clientId, validationId, rowNumber, claimedAt });
   }
 
-  /** The enumeration guard blocks the client: no process claims rows of the job until `held_until`. */
-  async function pauseJob({ clientId, validationId }: ClaimedRow, pauseMs: number): Promise<void> {
+  /** The enumeration guard blocks the client: no process claims rows of the validation until `held_until`. */
+  async function pauseValidation({ clientId, validationId }: ClaimedRow, pauseMs: number): Promise<void> {
     if (!queues.pause({ clientId, validationId })) return;
     if (pauseMs >= LOGGED_PAUSE_MS)
       log.warn(
@@ -92,7 +92,7 @@ export function createInFlightRows(dependencies: InFlightRowsDependencies): InFl
   };
 }
 
-/** A trace of its own, which links to the upload: a job of 50,000 rows would be no trace that can be read. */
+/** A trace of its own, which links to the upload: a validation of 50,000 rows would be no trace that can be read. */
 function beginRow(tracing: Tracing, { clientId, validationId, rowNumber, bic }: ClaimedRow): Span | undefined {
   const attributes = {
     'tiba.client_id': clientId,

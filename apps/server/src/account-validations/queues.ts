@@ -2,19 +2,19 @@ import { keyOf } from '../domain/identifiers.ts';
 import type { ValidationQueue } from '../postgres/account-validation-rows.ts';
 import type { ValidationKey } from '../postgres/account-validations.ts';
 
-/** The queues with waiting rows, as of the last look at the database. One queue is one job at one bank. */
-export interface JobQueues {
+/** The queues with waiting rows, as of the last look at the database. One queue is one validation at one bank. */
+export interface ValidationQueues {
   list(): readonly ValidationQueue[];
-  /** Takes over what a new look has found. Jobs that were paused since the last look may appear in it again. */
+  /** Takes over what a new look has found. Validations that were paused since the last look may appear in it again. */
   replace(found: ValidationQueue[]): void;
   remove(empty: readonly ValidationQueue[]): void;
   /** Moves the first queue to the end. */
   rotate(): void;
-  /** Removes the queues of a job. False when the job was paused before, since the last look. */
-  pause(job: ValidationKey): boolean;
+  /** Removes the queues of a validation. False when the validation was paused before, since the last look. */
+  pause(validation: ValidationKey): boolean;
 }
 
-export function createJobQueues(): JobQueues {
+export function createValidationQueues(): ValidationQueues {
   const paused = new Set<string>();
   let queues: ValidationQueue[] = [];
   return {
@@ -30,12 +30,12 @@ export function createJobQueues(): JobQueues {
     rotate() {
       queues.push(...queues.splice(0, 1));
     },
-    pause(job) {
-      const key = keyOf(job.clientId, job.validationId);
+    pause(validation) {
+      const key = keyOf(validation.clientId, validation.validationId);
       if (paused.has(key)) return false;
       paused.add(key);
       queues = queues.filter(
-        ({ clientId, validationId }) => clientId !== job.clientId || validationId !== job.validationId,
+        ({ clientId, validationId }) => clientId !== validation.clientId || validationId !== validation.validationId,
       );
       return true;
     },
@@ -51,8 +51,8 @@ export interface CapacityShare extends ValidationQueue {
 }
 
 /**
- * Divides the capacity of each bank equally among the jobs that wait for it. The remainder of the division goes to the
- * first queues, so rotate the queues between calls: otherwise the same jobs always get it.
+ * Divides the capacity of each bank equally among the validations that wait for it. The remainder of the division goes
+ * to the first queues, so rotate the queues between calls: otherwise the same validations always get it.
  */
 export function shareCapacity(
   queues: readonly ValidationQueue[],

@@ -12,7 +12,7 @@ export interface ResultWriter {
   record(result: NewResult): Promise<void>;
   /** No inquiry was sent: any process may claim the row again. */
   release(claim: Claim): Promise<void>;
-  /** The client is blocked: no rows of the job are claimed for this time. */
+  /** The client is blocked: no rows of the validation are claimed for this time. */
   pause(validation: ValidationKey, pauseMs: number): Promise<void>;
 }
 

@@ -10,17 +10,17 @@ import type { Database } from '../postgres/database.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import { createClaimLoop } from './claim-loop.ts';
 import { createInFlightRows } from './in-flight-rows.ts';
-import { createJobQueues } from './queues.ts';
+import { createValidationQueues } from './queues.ts';
 import { endAbandonedRows } from './sweep.ts';
 
 /**
  * Checks the waiting rows as fast as each bank's contract allows, and records their results. Waiting rows exist in
  * `tiba.account_validation_rows` only, and any number of processes claim from it. A row is claimed before its bank is
  * asked, and a claimed row is never claimed again unless it was released without an inquiry. So no bank is asked twice
- * about an account of one job, even when a process is killed.
+ * about an account of one validation, even when a process is killed.
  */
 export interface ValidationRunner {
-  /** Call it when a job was created. */
+  /** Call it when a validation was created. */
   wake(): void;
   /** Claims nothing more, and gives the rows in flight some seconds to end. Safe to call twice. */
   close(): Promise<void>;
@@ -36,7 +36,7 @@ export interface ValidationRunnerDependencies {
   readonly tracing?: Tracing | null;
 }
 
-/** Other processes create jobs too, and banks become available again. */
+/** Other processes create validations too, and banks become available again. */
 const LOOK_INTERVAL_MS = 1_000;
 /**
  * Successful looks in a row before abandoned rows are ended, and the time that they must span, because a look follows
@@ -48,7 +48,7 @@ const STEADY_MS = STEADY_LOOKS * LOOK_INTERVAL_MS;
 
 export function createValidationRunner(dependencies: ValidationRunnerDependencies): ValidationRunner {
   const { database, log } = dependencies;
-  const queues = createJobQueues();
+  const queues = createValidationQueues();
   const inFlight = createInFlightRows({ ...dependencies, queues });
   const claimLoop = createClaimLoop({ ...dependencies, queues, inFlight });
   let looksInARow = 0;

@@ -12,7 +12,7 @@ const BATCH_MAX = 500;
 
 /**
  * Ends rows that a killed process had claimed, without a verdict: their banks may have been asked already, and no bank
- * is asked twice about an account of one job.
+ * is asked twice about an account of one validation.
  */
 export async function endAbandonedRows(
   database: Database,

@@ -1,6 +1,6 @@
 import type { AccountValidation } from '../postgres/account-validations.ts';
 
-/** A job in the shape of the API. */
+/** A validation in the shape of the API. */
 export const validationToJson = (validation: AccountValidation): Record<string, unknown> => ({
   validation_id: validation.validationId,
   state: validation.state,

@@ -1,4 +1,4 @@
-import type { AccountChecks, JobAccount } from '../account-checks/account-checks.ts';
+import type { AccountChecks, ValidationAccount } from '../account-checks/account-checks.ts';
 import { type BankDirectory, parseAccountNumber } from '../domain/bank.ts';
 import { type NewResult, recordResults, resultsTransaction } from '../postgres/account-validation-results.ts';
 import { insertRows, type NewRow } from '../postgres/account-validation-rows.ts';
@@ -22,30 +22,30 @@ import { validateRows } from './validate-rows.ts';
 /** Few enough that a statement ends well within its deadline, and that other work gets its turn in between. */
 const INSERT_BATCH_MAX = 1_000;
 
-export interface NewValidationJob extends Omit<NewValidation, 'rowCount' | 'pauseMs'> {
+export interface NewUpload extends Omit<NewValidation, 'rowCount' | 'pauseMs'> {
   readonly rows: readonly UploadRow[];
 }
 
 export interface StoreDependencies {
   readonly database: Database;
   readonly banks: BankDirectory;
-  readonly accountChecks: Pick<AccountChecks, 'pauseForJob'>;
+  readonly accountChecks: Pick<AccountChecks, 'pauseForValidation'>;
 }
 
 /**
- * Stores a job with all its rows, in one database transaction. Rows that cannot be checked get their result at once.
- * A job that looks like account enumeration as a whole is stored as paused, before any of its accounts is checked.
- * Returns false when the idempotency key was used before. `permit` throws when the client exceeds a limit: then nothing
- * is stored.
+ * Stores a validation with all its rows, in one database transaction. Rows that cannot be checked get their result at
+ * once. A validation that looks like account enumeration as a whole is stored as paused, before any of its accounts is
+ * checked. Returns false when the idempotency key was used before. `permit` throws when the client exceeds a limit:
+ * then nothing is stored.
  */
 export async function storeValidation(
   { database, banks, accountChecks }: StoreDependencies,
-  job: NewValidationJob,
+  upload: NewUpload,
   permit: (stored: StoredCounts) => void,
 ): Promise<boolean> {
-  const { rows: uploaded, ...validation } = job;
+  const { rows: uploaded, ...validation } = upload;
   const rows = await validateRows(uploaded, banks);
-  const pauseMs = await accountChecks.pauseForJob(job.clientId, accountsOf(rows, banks));
+  const pauseMs = await accountChecks.pauseForValidation(validation.clientId, accountsOf(rows, banks));
   return database.transaction(async (query) => {
     if (!(await insertValidation(query, { ...validation, rowCount: rows.length, pauseMs }))) return false;
     const ended: AccountValidation[] = [];
@@ -62,8 +62,8 @@ export async function storeValidation(
   });
 }
 
-/** The accounts of the job, each once, in the form in which single checks count them. */
-const accountsOf = (rows: readonly NewRow[], banks: BankDirectory): JobAccount[] =>
+/** The accounts of the validation, each once, in the form in which single checks count them. */
+const accountsOf = (rows: readonly NewRow[], banks: BankDirectory): ValidationAccount[] =>
   rows.flatMap(({ bic, accountNumber, duplicateRows }) => {
     const bank = bic === null || duplicateRows === null ? null : banks.find(bic);
     const parsed = bank === null ? null : parseAccountNumber(bank, accountNumber);
@@ -89,12 +89,12 @@ function resultsOfInvalid({ clientId, validationId }: ValidationKey, rows: reado
   );
 }
 
-/** Stores results of rows, and the events of the jobs that end with them, in one database transaction. */
+/** Stores results of rows, and the events of the validations that end with them, in one database transaction. */
 export function storeResults(database: Database, results: readonly NewResult[]): Promise<void> {
   return resultsTransaction(database, async (query) => publishEnded(query, await recordResults(query, results)));
 }
 
-/** Cancels a job. A job that has ended stays as it is. Null when there is no such job. */
+/** Cancels a validation. A validation that has ended stays as it is. Null when there is no such validation. */
 export async function storeCancellation(database: Database, key: ValidationKey): Promise<AccountValidation | null> {
   const cancelled = await database.transaction(async (query) => {
     const validation = await cancelValidation(query, key);
@@ -106,15 +106,15 @@ export async function storeCancellation(database: Database, key: ValidationKey):
 
 const CANCEL_BATCH_MAX = 100;
 
-/** Cancels a batch of running jobs that were created before then, of all clients. Returns how many. */
+/** Cancels a batch of running validations that were created before then, of all clients. Returns how many. */
 export async function cancelOldValidations(database: Database, createdBefore: Date): Promise<number> {
   const running = await listRunningValidations(database, CANCEL_BATCH_MAX);
   const old = running.filter(({ createdAt }) => createdAt < createdBefore.toISOString());
-  for (const job of old) await storeCancellation(database, job);
+  for (const validation of old) await storeCancellation(database, validation);
   return old.length;
 }
 
-/** Stores an `account_validation.ended` event for each job. Call it last in a database transaction. */
+/** Stores an `account_validation.ended` event for each validation. Call it last in a database transaction. */
 function publishEnded(query: Query, ended: readonly AccountValidation[]): Promise<void> {
   return insertEvents(
     query,

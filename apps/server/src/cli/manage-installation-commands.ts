@@ -98,7 +98,7 @@ async function requireNoProcesses(database: Database): Promise<void> {
   );
 }
 
-/** Results of the lost time have numbers that their readers know. Continued, a job would give them again. */
+/** Results of the lost time have numbers that their readers know. Continued, a validation would give them again. */
 async function cancelRunningValidations(database: Database): Promise<number> {
   let cancelled = 0;
   for (;;) {

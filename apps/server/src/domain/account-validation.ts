@@ -4,8 +4,8 @@ import { ACCOUNT_CHECK_FAULTS } from './account-check-request.ts';
 /**
  * Terms of account validations; docs/glossary.md has all of them.
  *
- * - account validation: a job that checks many accounts. Its results become available one by one.
- * - row: one account of the job. Rows with the same account share one inquiry to the bank.
+ * - account validation: a request to check many accounts, in bulk. Its results become available one by one.
+ * - row: one account of the validation. Rows with the same account share one inquiry to the bank.
  * - result: the verdict about a row's account, or the code of an error.
  */
 

@@ -49,9 +49,9 @@ export function resultsTransaction(database: Database, work: (query: Query) => P
 }
 
 /**
- * Stores results. Each row and its duplicates get their result and a sequence number within their job. Jobs whose rows
- * now all have a result become COMPLETED; these jobs are returned. A row that has a result keeps it. Call it within a
- * database transaction.
+ * Stores results. Each row and its duplicates get their result and a sequence number within their validation.
+ * Validations whose rows now all have a result become COMPLETED; these validations are returned. A row that has a
+ * result keeps it. Call it within a database transaction.
  */
 export async function recordResults(query: Query, results: readonly NewResult[]): Promise<AccountValidation[]> {
   // A statement of its own, before the one that assigns sequence numbers: that one must see the numbers that other

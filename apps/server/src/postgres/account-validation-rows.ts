@@ -57,7 +57,7 @@ select $${NEW_COLUMNS.length + 1}, $${NEW_COLUMNS.length + 2}, row_number::int, 
        duplicate_rows::integer[], state
   from ${tableFromParameters(NEW_COLUMNS)}`;
 
-/** The waiting rows of one job at one bank. */
+/** The waiting rows of one validation at one bank. */
 export interface ValidationQueue extends ValidationKey {
   readonly bic: string;
 }
@@ -174,8 +174,8 @@ export async function findAbandonedRows(database: Database, olderThanMs: number,
 }
 
 /**
- * The queues with waiting rows, of running jobs that are not paused and whose clients may check accounts. The query
- * steps from bank to bank through the index, so its cost depends on the number of queues and not on their length.
+ * The queues with waiting rows, of running validations that are not paused and whose clients may check accounts. The
+ * query steps from bank to bank through the index, so its cost depends on the number of queues and not on their length.
  * Crosses clients.
  */
 export async function findQueues(database: Database): Promise<ValidationQueue[]> {
@@ -206,7 +206,7 @@ with recursive queues as (
 )
 select * from queues`;
 
-/** How many accounts of a job wait to be checked, by bank: the largest number first. */
+/** How many accounts of a validation wait to be checked, by bank: the largest number first. */
 export async function countWaitingAccounts(
   database: Database,
   { clientId, validationId }: ValidationKey,

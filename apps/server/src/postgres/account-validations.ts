@@ -6,14 +6,14 @@ export interface ValidationKey {
   readonly validationId: string;
 }
 
-/** A job. Times are ISO 8601 UTC. */
+/** A validation. Times are ISO 8601 UTC. */
 export interface AccountValidation extends ValidationKey {
   readonly state: ValidationState;
   readonly rowCount: number;
   /** How many rows have a result. */
   readonly resultCount: number;
   readonly counts: ResultCounts;
-  /** Until when the job is paused, because its client reached a limit; null when it is not paused. */
+  /** Until when the validation is paused, because its client reached a limit; null when it is not paused. */
   readonly heldUntil: string | null;
   readonly createdAt: string;
   readonly endedAt: string | null;
@@ -54,7 +54,7 @@ export interface NewValidation extends ValidationKey {
   /** null when the client sent none. */
   readonly idempotencyKey: string | null;
   readonly bodySha256: Buffer;
-  /** For how long no row of the job is claimed, in ms; null when it may start at once. */
+  /** For how long no row of the validation is claimed, in ms; null when it may start at once. */
   readonly pauseMs: number | null;
 }
 
@@ -77,7 +77,7 @@ export async function insertValidation(query: Query, validation: NewValidation):
   return rowCount === 1;
 }
 
-/** The job that the client created with this key, and the hash of the body that it sent. */
+/** The validation that the client created with this key, and the hash of the body that it sent. */
 export async function findByIdempotencyKey(
   database: Database,
   clientId: string,
@@ -93,9 +93,9 @@ export async function findByIdempotencyKey(
 
 /** What is stored for one client. */
 export interface StoredCounts {
-  /** Running jobs. */
+  /** Running validations. */
   readonly running: number;
-  /** Rows of all its jobs, including those that have ended. */
+  /** Rows of all its validations, including those that have ended. */
   readonly rows: number;
 }
 
@@ -111,8 +111,8 @@ export async function countStored(database: Database, clientId: string): Promise
 
 /**
  * Like `countStored`, including what this transaction has inserted. It locks the client until the transaction ends, so
- * that of several transactions that create jobs at once, each counts the jobs of those before it. The lock is not
- * "for update", which would block the client's feed.
+ * that of several transactions that create validations at once, each counts those of the ones before it. The lock is
+ * not "for update", which would block the client's feed.
  */
 export async function lockAndCountStored(query: Query, clientId: string): Promise<StoredCounts> {
   await query('select from tiba.clients where client_id = $1 for no key update', [clientId]);
@@ -131,7 +131,7 @@ export async function findValidation(
   return rows.map(toValidation)[0] ?? null;
 }
 
-/** The client's jobs, the newest first. */
+/** The client's validations, the newest first. */
 export async function listValidations(
   database: Database,
   clientId: string,
@@ -145,7 +145,7 @@ export async function listValidations(
   return rows.map(toValidation);
 }
 
-/** Running jobs of all clients, for the operator: the oldest first. */
+/** Running validations of all clients, for the operator: the oldest first. */
 export async function listRunningValidations(database: Database, limit: number): Promise<AccountValidation[]> {
   const rows = await database.query<ValidationRow>(
     `select ${VALIDATION_COLUMNS} from tiba.account_validations
@@ -155,20 +155,20 @@ export async function listRunningValidations(database: Database, limit: number):
   return rows.map(toValidation);
 }
 
-/** Locks these jobs, so that sequence numbers can be assigned to their results. */
+/** Locks these validations, so that sequence numbers can be assigned to their results. */
 export async function lockValidations(query: Query, keys: readonly ValidationKey[]): Promise<void> {
   await query(
     `select from tiba.account_validations v
        join unnest($1::text[], $2::text[]) as k (client_id, validation_id)
          on v.client_id = k.client_id collate "C" and v.validation_id = k.validation_id collate "C"
-      -- Locks are taken in key order, so that transactions that record results of the same jobs cannot deadlock.
+      -- Locks are taken in key order, so that transactions that record results of the same validations cannot deadlock.
       order by v.client_id, v.validation_id
         for no key update of v`,
     [keys.map(({ clientId }) => clientId), keys.map(({ validationId }) => validationId)],
   );
 }
 
-/** Cancels a running job: no more of its rows are claimed. Null when no such job is running. */
+/** Cancels a running validation: no more of its rows are claimed. Null when no such validation is running. */
 export async function cancelValidation(
   query: Query,
   { clientId, validationId }: ValidationKey,
@@ -182,7 +182,7 @@ export async function cancelValidation(
   return rows.map(toValidation)[0] ?? null;
 }
 
-/** Pauses a running job. A longer pause that is in force stays. */
+/** Pauses a running validation. A longer pause that is in force stays. */
 export async function pauseValidation(
   database: Database,
   { clientId, validationId }: ValidationKey,
@@ -195,7 +195,7 @@ export async function pauseValidation(
   );
 }
 
-/** Ends the pauses of a client's jobs, after the operator changed its limits. They are paused again if they must be. */
+/** Ends the pauses of a client's validations, after the operator changed its limits. Each pauses again if it must. */
 export async function resumePausedValidations(database: Database, clientId: string): Promise<void> {
   await database.query(
     `update tiba.account_validations set held_until = null
@@ -205,11 +205,11 @@ export async function resumePausedValidations(database: Database, clientId: stri
 }
 
 /**
- * Deletes a job that ended before then: at most `rowsMax` of its rows at a time, then the job. Returns whether there
- * may be more to delete. Crosses clients.
+ * Deletes a validation that ended before then: at most `rowsMax` of its rows at a time, then the validation. Returns
+ * whether there may be more to delete. Crosses clients.
  */
 export async function deleteEndedValidations(database: Database, endedBefore: Date, rowsMax: number): Promise<number> {
-  const [row] = await database.query<{ rows: number; jobs: number }>(
+  const [row] = await database.query<{ rows: number; validations: number }>(
     `with ended as materialized (
        select client_id, validation_id from tiba.account_validations
         where ended_at < $1 order by ended_at limit 1 for update skip locked
@@ -224,16 +224,16 @@ export async function deleteEndedValidations(database: Database, endedBefore: Da
           and r.row_number = found.row_number
        returning 1
      )
-     select (select count(*) from rows)::int as rows, (select count(*) from ended)::int as jobs`,
+     select (select count(*) from rows)::int as rows, (select count(*) from ended)::int as validations`,
     [endedBefore.toISOString(), rowsMax],
   );
-  const { rows = 0, jobs = 0 } = row ?? {};
-  if (jobs > 0 && rows < rowsMax) await deleteJobsWithoutRows(database, endedBefore);
-  // A job without rows counts too: there may be more of them.
-  return rows + jobs;
+  const { rows = 0, validations = 0 } = row ?? {};
+  if (validations > 0 && rows < rowsMax) await deleteValidationsWithoutRows(database, endedBefore);
+  // A validation without rows counts too: there may be more of them.
+  return rows + validations;
 }
 
-async function deleteJobsWithoutRows(database: Database, endedBefore: Date): Promise<void> {
+async function deleteValidationsWithoutRows(database: Database, endedBefore: Date): Promise<void> {
   await database.query(
     `delete from tiba.account_validations v
       where ended_at < $1

@@ -191,7 +191,7 @@ export interface StoredValidationRow {
   readonly clientId: string;
   readonly validationId: string;
   readonly rowNumber: number;
-  /** Rows of a job that runs are still needed. */
+  /** Rows of a validation that runs are still needed. */
   readonly isRunning: boolean;
   readonly bankCode: string | null;
   readonly reference: string | null;
@@ -201,20 +201,20 @@ export interface StoredValidationRow {
   readonly result: string | null;
 }
 
-/** The rows of all bulk validations with one of these account numbers, job by job. */
+/** The rows of all bulk validations with one of these account numbers, one validation at a time. */
 export async function* listValidationRowsOf(
   database: Database,
   accountNumbers: readonly string[],
 ): AsyncGenerator<StoredValidationRow[]> {
   let after: readonly [string, string] = ['', ''];
   for (;;) {
-    const [job] = await database.query<{ client_id: string; validation_id: string; state: string }>(
+    const [validation] = await database.query<{ client_id: string; validation_id: string; state: string }>(
       `select client_id, validation_id, state from tiba.account_validations
         where (client_id, validation_id) > ($1, $2) order by client_id, validation_id limit 1`,
       after,
     );
-    if (job === undefined) return;
-    after = [job.client_id, job.validation_id];
+    if (validation === undefined) return;
+    after = [validation.client_id, validation.validation_id];
     const rows = await database.query<ValidationRow>(
       `select row_number, bank_code, reference, account_number, expected_account_name, account_name, result
          from tiba.account_validation_rows
@@ -230,10 +230,10 @@ export async function* listValidationRowsOf(
     );
     if (rows.length === 0) continue;
     yield rows.map((row) => ({
-      clientId: job.client_id,
-      validationId: job.validation_id,
+      clientId: validation.client_id,
+      validationId: validation.validation_id,
       rowNumber: row.row_number,
-      isRunning: job.state === 'RUNNING',
+      isRunning: validation.state === 'RUNNING',
       bankCode: row.bank_code,
       reference: row.reference,
       accountNumber: row.account_number,

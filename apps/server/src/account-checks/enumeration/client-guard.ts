@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { jakartaDayOf, jakartaDayStartMs } from '../../domain/instant.ts';
 import { createDailyAccounts, type DailyAccounts, shortHash } from './daily-accounts.ts';
-import type { JobSignal } from './job-signal.ts';
 import { createRestrictions, type EnumerationSignal, type Restriction, type Restrictions } from './restrictions.ts';
 import { blockTag } from './sequential-numbers.ts';
 import { createEnumerationSignals, type EnumerationSignals } from './signals.ts';
+import type { ValidationSignal } from './validation-signal.ts';
 
 /** The decision on one check. `known`: the account was checked earlier today, so the check counts for nothing. */
 export type Admission = { readonly kind: 'known' | 'new' | 'slowed' } | Blocked;
@@ -38,8 +38,8 @@ export interface ClientGuard {
   recordVerdict(isNotFound: boolean, nowMs: number): void;
   /** Whether the account was checked today. Such accounts stay available to a client that is restricted. */
   isKnown(hash: string): boolean;
-  /** Blocks a client for a job of which the guard would not let it check all accounts. Returns for how long, in ms. */
-  blockForJob(signal: JobSignal, nowMs: number): number;
+  /** Blocks a client that the guard would not let check all accounts of a validation. Returns for how long, in ms. */
+  blockForValidation(signal: ValidationSignal, nowMs: number): number;
   /** The restrictions in force. Lifts those that have ended. */
   restrictions(nowMs: number): readonly Restriction[];
   accountsToday(): number;
@@ -108,7 +108,7 @@ export function createClientGuard(dependencies: ClientGuardDependencies): Client
       today();
       return accounts.has(shortHash(hash));
     },
-    blockForJob: signals.blockForJob,
+    blockForValidation: signals.blockForValidation,
     restrictions(nowMs) {
       today();
       restrictions.liftEnded(nowMs);

@@ -11,10 +11,10 @@ import {
   createClientGuard,
 } from './client-guard.ts';
 import { shortHash } from './daily-accounts.ts';
-import type { JobSignal } from './job-signal.ts';
 import { type CheckLog, type ClientReplica, createClientReplica } from './replica.ts';
 import type { Restriction } from './restrictions.ts';
 import { sharedPart } from './sequential-numbers.ts';
+import type { ValidationSignal } from './validation-signal.ts';
 
 /**
  * Protects account holders' names against enumeration (OWASP "account enumeration"). It watches each client for signals
@@ -33,8 +33,8 @@ export interface EnumerationGuard {
   isTrusted(clientId: string): boolean;
   /** Whether the client has checked the account today: it may check it again while it is restricted. */
   isKnown(clientId: string, hash: string): boolean;
-  /** Blocks a client for a job of which it would not be let check all accounts. Returns for how long, in ms. */
-  blockForJob(clientId: string, signal: JobSignal): number;
+  /** Blocks a client that the guard would not let check all accounts of a validation. Returns for how long, in ms. */
+  blockForValidation(clientId: string, signal: ValidationSignal): number;
   /** The clients that are slowed or blocked now. */
   restrictedClients(): readonly RestrictedClient[];
   close(): void;
@@ -101,9 +101,9 @@ export function createEnumerationGuard(dependencies: EnumerationGuardDependencie
     },
     isTrusted: (clientId) => limitsOf(clientId).trusted,
     isKnown: (clientId, hash) => guardOf(clientId).isKnown(hash),
-    blockForJob(clientId, signal) {
+    blockForValidation(clientId, signal) {
       const guard = guardOf(clientId);
-      return replicaOf(clientId)?.blockForJob(signal) ?? guard.blockForJob(signal, clock());
+      return replicaOf(clientId)?.blockForValidation(signal) ?? guard.blockForValidation(signal, clock());
     },
     restrictedClients() {
       const nowMs = clock();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Admission, ClientGuard } from './client-guard.ts';
 import { shortHash } from './daily-accounts.ts';
-import type { JobSignal } from './job-signal.ts';
+import type { ValidationSignal } from './validation-signal.ts';
 
 /** Entries of all processes, in one order (valkey/shared-log.ts). */
 export interface CheckLog {
@@ -15,14 +15,14 @@ interface AppendedEntries {
 }
 
 /**
- * One client's guard, kept equal in all processes: each check, verdict and job is an entry of a log, and every process
- * applies the entries in the order of the log. So a client is restricted at the same check as with one process.
+ * One client's guard, kept equal in all processes: each check, verdict and validation is an entry of a log, and every
+ * process applies the entries in the order of the log. So a client is restricted at the same check as with one process.
  */
 export interface ClientReplica {
   /** `block`: the account's block of sequential numbers, as a keyed hash. */
   admit(hash: string, block: number): Promise<Admission>;
   recordVerdict(isNotFound: boolean): void;
-  blockForJob(signal: JobSignal): number;
+  blockForValidation(signal: ValidationSignal): number;
 }
 
 export interface ClientReplicaDependencies {
@@ -99,9 +99,9 @@ export function createClientReplica(dependencies: ClientReplicaDependencies): Cl
     recordVerdict(isNotFound) {
       void append(`verdict ${isNotFound ? 'NOT_FOUND' : 'FOUND'}`, () => guard.recordVerdict(isNotFound, clock()));
     },
-    blockForJob(signal) {
-      const durationMs = guard.blockForJob(signal, clock());
-      void append(`job ${signal.signal} ${signal.figure}`, () => {});
+    blockForValidation(signal) {
+      const durationMs = guard.blockForValidation(signal, clock());
+      void append(`validation ${signal.signal} ${signal.figure}`, () => {});
       return durationMs;
     },
   };
@@ -111,5 +111,6 @@ function applyEntry(guard: ClientGuard, entry: string, nowMs: number): void {
   const [, kind, one = '', other = ''] = entry.split(' ');
   if (kind === 'check') guard.admitEntry(Number(one), Number(other), nowMs);
   else if (kind === 'verdict') guard.recordVerdict(one === 'NOT_FOUND', nowMs);
-  else if (kind === 'job') guard.blockForJob({ signal: one as JobSignal['signal'], figure: Number(other) }, nowMs);
+  else if (kind === 'validation')
+    guard.blockForValidation({ signal: one as ValidationSignal['signal'], figure: Number(other) }, nowMs);
 }

@@ -1,4 +1,3 @@
-import type { JobSignal } from './job-signal.ts';
 import { createNotFoundRatio, NOT_FOUND_THRESHOLDS } from './not-found-ratio.ts';
 import { type EnumerationSignal, levelFor, type Restrictions, type Thresholds } from './restrictions.ts';
 import {
@@ -6,6 +5,7 @@ import {
   createSequentialNumbers,
   SEQUENTIAL_NUMBERS_THRESHOLDS,
 } from './sequential-numbers.ts';
+import type { ValidationSignal } from './validation-signal.ts';
 
 /** The signals of one client that is not trusted. They restrict it. `nowMs` is on a monotonic clock. */
 export interface EnumerationSignals {
@@ -13,8 +13,8 @@ export interface EnumerationSignals {
   recordCheck(block: number, nowMs: number): void;
   /** Records the first verdict about an account. */
   recordVerdict(isNotFound: boolean, nowMs: number): void;
-  /** Blocks the client for a job of which it would not be let check all accounts. Returns for how long, in ms. */
-  blockForJob(signal: JobSignal, nowMs: number): number;
+  /** Blocks the client, which could not check all accounts of a validation. Returns for how long, in ms. */
+  blockForValidation(signal: ValidationSignal, nowMs: number): number;
   /** Starts to count the clusters of a new day. */
   startDay(): void;
 }
@@ -59,7 +59,7 @@ export function createEnumerationSignals(restrictions: Pick<Restrictions, 'impos
     recordVerdict(isNotFound, nowMs) {
       evaluate('not_found_ratio', notFoundRatio.recordVerdict(isNotFound, nowMs), nowMs);
     },
-    blockForJob({ signal, figure }, nowMs) {
+    blockForValidation({ signal, figure }, nowMs) {
       restrictions.liftEnded(nowMs);
       restrictions.impose({ signal, level: 'blocked', figure, durationMs: RESTRICTION_MS }, nowMs);
       return RESTRICTION_MS;

@@ -9,7 +9,7 @@ import {
   type UploadMediaType,
 } from '../../account-validations/uploads/upload.ts';
 import {
-  type NewValidationJob,
+  type NewUpload,
   type StoreDependencies,
   storeValidation,
 } from '../../account-validations/validation-writes.ts';
@@ -32,9 +32,9 @@ import { type AccountValidationDependencies, found, operationDefaults } from './
 import { ValidationSchema } from './schema.ts';
 import { createUploadAdmission, tooBusy } from './upload-admission.ts';
 
-/** A large job holds a connection to PostgreSQL for seconds while it is stored, so few may do that at the same time. */
-const LARGE_JOB_ROWS = 5_000;
-const LARGE_JOBS_AT_ONCE = 2;
+/** A large validation holds a connection to PostgreSQL for seconds while it is stored, so few are stored at once. */
+const LARGE_VALIDATION_ROWS = 5_000;
+const LARGE_VALIDATIONS_AT_ONCE = 2;
 const RUNNING_MAX = 10;
 /** Stored rows are limited to what the client may check in this many days. By default results are stored for a week. */
 const STORED_DAYS = 10;
@@ -128,7 +128,8 @@ export function createAccountValidation(app: FastifyInstance, dependencies: Acco
     const mediaType = uploadTypeOf(request) as UploadMediaType;
     const idempotencyKey = idempotencyKeyOf(request.headers['idempotency-key']);
     const bodySha256 = createHash('sha256').update(`${mediaType}\n`).update(body).digest();
-    const findEarlier = () => (idempotencyKey === null ? null : earlierJob(clientId, idempotencyKey, bodySha256));
+    const findEarlier = () =>
+      idempotencyKey === null ? null : earlierValidation(clientId, idempotencyKey, bodySha256);
     const earlier = await findEarlier();
     if (earlier !== null) return accepted(request, reply, earlier);
 
@@ -148,25 +149,29 @@ export function createAccountValidation(app: FastifyInstance, dependencies: Acco
     return accepted(request, reply, first ?? found(await findValidation(database, { clientId, validationId })));
   }
 
-  async function earlierJob(clientId: string, key: string, bodySha256: Buffer): Promise<AccountValidation | null> {
+  async function earlierValidation(
+    clientId: string,
+    key: string,
+    bodySha256: Buffer,
+  ): Promise<AccountValidation | null> {
     const earlier = await findByIdempotencyKey(database, clientId, key);
     if (earlier !== null && !earlier.bodySha256.equals(bodySha256)) throw new ApiError('IDEMPOTENCY_KEY_REUSED');
     return earlier?.validation ?? null;
   }
 }
 
-/** Stores jobs, a few large ones at the same time. Returns false when the idempotency key was used before. */
+/** Stores validations, a few large ones at the same time. Returns false when the idempotency key was used before. */
 function createLimitedStore(dependencies: StoreDependencies) {
-  let largeJobs = 0;
+  let largeValidations = 0;
 
-  return async (job: NewValidationJob, permit: (stored: StoredCounts) => void): Promise<boolean> => {
-    const isLarge = job.rows.length > LARGE_JOB_ROWS;
-    if (isLarge && largeJobs >= LARGE_JOBS_AT_ONCE) throw tooBusy();
-    if (isLarge) largeJobs += 1;
+  return async (upload: NewUpload, permit: (stored: StoredCounts) => void): Promise<boolean> => {
+    const isLarge = upload.rows.length > LARGE_VALIDATION_ROWS;
+    if (isLarge && largeValidations >= LARGE_VALIDATIONS_AT_ONCE) throw tooBusy();
+    if (isLarge) largeValidations += 1;
     try {
-      return await storeValidation(dependencies, job, permit);
+      return await storeValidation(dependencies, upload, permit);
     } finally {
-      if (isLarge) largeJobs -= 1;
+      if (isLarge) largeValidations -= 1;
     }
   };
 }

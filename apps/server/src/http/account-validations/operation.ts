@@ -19,15 +19,15 @@ export interface AccountValidationDependencies {
   readonly authorize: Authorize;
   readonly database: Database;
   readonly banks: BankDirectory;
-  readonly accountChecks: Pick<AccountChecks, 'pauseForJob'>;
+  readonly accountChecks: Pick<AccountChecks, 'pauseForValidation'>;
   readonly uploads: Pick<UploadReader, 'read'>;
   readonly inquiries: Pick<AccountInquiries, 'snapshot'>;
   /** Authorizes the caller of a stream again, while it is open. */
   readonly reauthorize: Reauthorize;
   /** Counts the streams of each client that follow results. */
   readonly openStreams: OpenWaits;
-  /** Called when a job was created. `span` is the request that created it, if it is traced. */
-  readonly onCreated: (job: ValidationKey, span: Span | undefined) => void;
+  /** Called when a validation was created. `span` is the request that created it, if it is traced. */
+  readonly onCreated: (validation: ValidationKey, span: Span | undefined) => void;
   /** Aborted when the service closes: streams end. */
   readonly closing: AbortSignal;
 }
@@ -37,7 +37,7 @@ export const operationDefaults = { tags: ['Account validation'], security: acces
 
 export const validationInPathSchema = Type.Object({ validation_id: ValidationId });
 
-/** The key of the job in the path, as a job of the caller. @throws ApiError VALIDATION_NOT_FOUND for a malformed ID */
+/** The key of the caller's validation with the ID in the path. @throws ApiError VALIDATION_NOT_FOUND if malformed */
 export function validationInPath(request: FastifyRequest): ValidationKey {
   const { validation_id: validationId = '' } = request.params as { readonly validation_id?: string };
   if (!isValidationId(validationId)) throw new ApiError('VALIDATION_NOT_FOUND');
@@ -45,5 +45,5 @@ export function validationInPath(request: FastifyRequest): ValidationKey {
   return { clientId: callerOf(request).client.clientId, validationId };
 }
 
-/** @throws ApiError VALIDATION_NOT_FOUND: the same for another client's job as for one that does not exist */
+/** @throws ApiError VALIDATION_NOT_FOUND: the same for another client's validation as for one that does not exist */
 export const found = foundOr('VALIDATION_NOT_FOUND');

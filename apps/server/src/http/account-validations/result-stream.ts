@@ -26,7 +26,7 @@ export interface ResultStream {
   readonly key: ValidationKey;
   /** Send results after this sequence only. */
   readonly after: number;
-  /** Whether the stream waits for later results until the job ends. */
+  /** Whether the stream waits for later results until the validation ends. */
   readonly follow: boolean;
   readonly type: (typeof STREAM_TYPES)[number];
 }
@@ -102,7 +102,7 @@ async function* readLines(
   let after = start;
   if (type === 'text/csv') yield CSV_HEADER;
   for (;;) {
-    // Read before the results: when the job has ended by now, no result follows the last one that is read below.
+    // Read before the results: when the validation has ended by now, no result follows the last one that is read below.
     const state = (await findValidation(database, key))?.state ?? 'CANCELLED';
     for (;;) {
       const results = await listResults(database, key, { after, limit: BATCH_MAX });

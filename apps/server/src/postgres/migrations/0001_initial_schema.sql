@@ -871,7 +871,7 @@ create table tiba.daily_inquiries (
   constraint daily_inquiries_pkey primary key (rail, day)
 ) with (fillfactor = 50);
 
--- A bulk account validation: a job and, below, its rows with their results.
+-- A bulk account validation and, below, its rows with their results.
 create table tiba.account_validations (
   client_id text collate "C" not null,
   validation_id text collate "C" not null,
@@ -887,7 +887,7 @@ create table tiba.account_validations (
   -- Rows that were invalid, and rows for which the bank gave no verdict.
   invalid_count integer not null default 0,
   no_verdict_count integer not null default 0,
-  -- The client has reached a limit of its account checks. The job goes on at this time.
+  -- The client has reached a limit of its account checks. The validation goes on at this time.
   held_until timestamptz,
   idempotency_key text collate "C",
   -- Of the request that came with the key.
@@ -943,7 +943,7 @@ create table tiba.account_validation_rows (
 create unique index account_validation_rows_sequence
   on tiba.account_validation_rows (client_id, validation_id, sequence)
   where sequence is not null;
--- Claims read the waiting rows of one job at one bank.
+-- Claims read the waiting rows of one validation at one bank.
 create index account_validation_rows_waiting
   on tiba.account_validation_rows (client_id, validation_id, bic, row_number)
   where state = 'waiting';

@@ -10,7 +10,7 @@ export interface SentRow {
   readonly reference?: unknown;
 }
 
-export interface Job extends Record<string, unknown> {
+export interface Validation extends Record<string, unknown> {
   readonly validation_id: string;
   readonly state: string;
   readonly rows: number;
@@ -27,7 +27,7 @@ export interface Result extends Record<string, unknown> {
 }
 
 /** A client of the service, with helpers for its account validations. */
-export function jobsOf(service: TestService, client: TestClient = service.alpha) {
+export function validationsOf(service: TestService, client: TestClient = service.alpha) {
   const path = (id: string): string => `/api/v1/account-validations/${id}`;
 
   const post = (where: string, body?: string | Buffer, headers: Record<string, string> = {}): Promise<Answer> =>
@@ -46,7 +46,7 @@ export function jobsOf(service: TestService, client: TestClient = service.alpha)
   const read = (id: string, suffix = '', accept = 'application/json'): Promise<Answer> =>
     service.get(path(id) + suffix, { token: client.token, headers: { accept } });
 
-  const progress = async (id: string): Promise<Job> => dataOf<Job>(await read(id));
+  const progress = async (id: string): Promise<Validation> => dataOf<Validation>(await read(id));
 
   return {
     post,
@@ -56,11 +56,15 @@ export function jobsOf(service: TestService, client: TestClient = service.alpha)
     async create(rows: readonly SentRow[]): Promise<string> {
       const answer = await sendRows(rows);
       assert.equal(answer.status, 202, answer.text);
-      return dataOf<Job>(answer).validation_id;
+      return dataOf<Validation>(answer).validation_id;
     },
     cancel: (id: string): Promise<Answer> => post(`${path(id)}/cancel`),
-    async untilEnded(id: string): Promise<Job> {
-      await eventually('the job has ended', async () => (await progress(id)).state !== 'RUNNING', timeLimitMs(30_000));
+    async untilEnded(id: string): Promise<Validation> {
+      await eventually(
+        'the validation has ended',
+        async () => (await progress(id)).state !== 'RUNNING',
+        timeLimitMs(30_000),
+      );
       return progress(id);
     },
     async results(id: string): Promise<Result[]> {

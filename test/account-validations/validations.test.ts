@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
 import { send, startTestService, type TestService } from '../support/service.ts';
-import { dataOf, type Job, jobsOf, type Result } from './jobs.ts';
+import { dataOf, type Result, type Validation, validationsOf } from './validations.ts';
 
 describe('account validations', () => {
   let service: TestService;
-  let jobs: ReturnType<typeof jobsOf>;
+  let validations: ReturnType<typeof validationsOf>;
   before(async () => {
     service = await startTestService();
-    jobs = jobsOf(service);
+    validations = validationsOf(service);
   });
   after(() => service?.close());
 
@@ -26,12 +26,19 @@ describe('account validations', () => {
       { account_number: '1234567890' },
       { bank_code: 'BRI', account_number: '8260371111', reference: 'x'.repeat(129) },
     ];
-    const id = await jobs.create(sent);
-    const job = await jobs.untilEnded(id);
-    assert.equal(job.state, 'COMPLETED');
-    assert.deepEqual(job.counts, { active: 1, inactive: 1, not_found: 1, blocked: 1, invalid: 5, no_verdict: 1 });
+    const id = await validations.create(sent);
+    const validation = await validations.untilEnded(id);
+    assert.equal(validation.state, 'COMPLETED');
+    assert.deepEqual(validation.counts, {
+      active: 1,
+      inactive: 1,
+      not_found: 1,
+      blocked: 1,
+      invalid: 5,
+      no_verdict: 1,
+    });
 
-    const results = (await jobs.results(id)).toSorted((one, other) => one.row - other.row);
+    const results = (await validations.results(id)).toSorted((one, other) => one.row - other.row);
     assert.deepEqual(
       results.map(({ row, status, error_code: error }) => [row, status ?? error]),
       [
@@ -63,27 +70,27 @@ describe('account validations', () => {
   test('rows with the same account share one inquiry, whichever code they have for the bank', async () => {
     const before = await inquiriesSent();
     const codes = ['BRI', '002', 'BRINIDJA', 'bri'];
-    const id = await jobs.create(
+    const id = await validations.create(
       Array.from({ length: 40 }, (_, row) => ({ bank_code: codes[row % 4], account_number: '7770001234' })),
     );
-    const { counts } = await jobs.untilEnded(id);
+    const { counts } = await validations.untilEnded(id);
     assert.equal(counts['active'], 40);
     assert.equal((await inquiriesSent()) - before, 1);
   });
 
   test('of thousands of rows with one account, 1,001 get its verdict and the others are invalid', async () => {
-    const id = await jobs.create(
+    const id = await validations.create(
       Array.from({ length: 3_000 }, () => ({ bank_code: 'BRI', account_number: '7770005678' })),
     );
-    const { counts } = await jobs.untilEnded(id);
+    const { counts } = await validations.untilEnded(id);
     assert.deepEqual([counts['active'], counts['invalid']], [1_001, 1_999]);
     // Regression: the message said "more than 1000".
-    const messages = new Set((await jobs.results(id)).map(({ message }) => message));
+    const messages = new Set((await validations.results(id)).map(({ message }) => message));
     assert.deepEqual(messages, new Set([null, 'Invalid format: more than 1001 rows have this account: send it once']));
   });
 
   test('JSON, NDJSON and CSV have the same results, and a page continues after the last one', async () => {
-    const id = await jobs.create(
+    const id = await validations.create(
       Array.from({ length: 25 }, (_, row) => ({
         bank_code: 'BRI',
         account_number: String(5_550_000_000 + row),
@@ -91,8 +98,8 @@ describe('account validations', () => {
         reference: `row ${row}`,
       })),
     );
-    await jobs.untilEnded(id);
-    const streamed = await jobs.results(id);
+    await validations.untilEnded(id);
+    const streamed = await validations.results(id);
     assert.deepEqual(
       streamed.map(({ sequence }) => sequence),
       Array.from({ length: 25 }, (_, index) => index + 1),
@@ -101,14 +108,14 @@ describe('account validations', () => {
     const paged: Result[] = [];
     for (let after = 0, more = true; more; ) {
       const page = dataOf<{ results: Result[]; next_after: number; has_more: boolean }>(
-        await jobs.read(id, `/results?limit=10&after=${after}`),
+        await validations.read(id, `/results?limit=10&after=${after}`),
       );
       paged.push(...page.results);
       ({ next_after: after, has_more: more } = page);
     }
     assert.deepEqual(paged, streamed);
 
-    const csv = await jobs.read(id, '/results', 'text/csv');
+    const csv = await validations.read(id, '/results', 'text/csv');
     assert.equal(csv.headers.get('content-type'), 'text/csv; charset=utf-8');
     const [header, ...lines] = csv.text.trimEnd().split('\r\n');
     assert.match(header ?? '', /^sequence,row,reference,bank_code,/);
@@ -119,22 +126,22 @@ describe('account validations', () => {
   });
 
   test('no cell of the CSV is a formula for a spreadsheet program', async () => {
-    const id = await jobs.create([
+    const id = await validations.create([
       { bank_code: 'BRI', account_number: '5551234567', reference: '=HYPERLINK("x"); +1' },
     ]);
-    await jobs.untilEnded(id);
-    const { text } = await jobs.read(id, '/results', 'text/csv');
+    await validations.untilEnded(id);
+    const { text } = await validations.read(id, '/results', 'text/csv');
     assert.match(text.split('\r\n')[1] ?? '', /^1,1,"'=HYPERLINK\(""x""\);' \+1",/);
   });
 
   /** Regression: a cell that begins with `|`, which calls another program, was not escaped. */
   test('no cell of the CSV begins with a pipe', async () => {
     const references = ["|calc.exe'!A1", ' |cmd', '｜cmd', 'x;|cmd', 'a|b'];
-    const id = await jobs.create(
+    const id = await validations.create(
       references.map((reference) => ({ bank_code: 'BRI', account_number: '5551234567', reference })),
     );
-    await jobs.untilEnded(id);
-    const [, ...lines] = (await jobs.read(id, '/results', 'text/csv')).text.trimEnd().split('\r\n');
+    await validations.untilEnded(id);
+    const [, ...lines] = (await validations.read(id, '/results', 'text/csv')).text.trimEnd().split('\r\n');
     assert.deepEqual(
       lines.map((line) => line.split(',')[2]),
       ["'|calc.exe'!A1", "' |cmd", "'｜cmd", "x;'|cmd", 'a|b'],
@@ -144,31 +151,31 @@ describe('account validations', () => {
   /** Regression: only plain signs were escaped. */
   test('no cell of the CSV is a formula with full-width signs', async () => {
     const references = ['＝1+1', '＠SUM(1)', '＋1', ' －1', 'x;＝1'];
-    const id = await jobs.create(
+    const id = await validations.create(
       references.map((reference) => ({ bank_code: 'BRI', account_number: '5551234567', reference })),
     );
-    await jobs.untilEnded(id);
-    const [, ...lines] = (await jobs.read(id, '/results', 'text/csv')).text.trimEnd().split('\r\n');
+    await validations.untilEnded(id);
+    const [, ...lines] = (await validations.read(id, '/results', 'text/csv')).text.trimEnd().split('\r\n');
     assert.deepEqual(
       lines.map((line) => line.split(',')[2]),
       ["'＝1+1", "'＠SUM(1)", "'＋1", "' －1", "x;'＝1"],
     );
   });
 
-  test('a stream that follows a job has every result and ends with the job', async () => {
+  test('a stream that follows a validation has every result and ends with the validation', async () => {
     const rows = Array.from({ length: 300 }, (_, row) => ({
       bank_code: 'BNI',
       account_number: String(6_000_000 + row * 7_919),
     }));
-    const id = await jobs.create(rows);
-    const { text } = await jobs.read(id, '/results?follow=true', 'application/x-ndjson');
+    const id = await validations.create(rows);
+    const { text } = await validations.read(id, '/results?follow=true', 'application/x-ndjson');
     assert.equal(text.trimEnd().split('\n').length, 300);
-    assert.equal((await jobs.progress(id)).state, 'COMPLETED');
+    assert.equal((await validations.progress(id)).state, 'COMPLETED');
   });
 
   test('a client that disconnects before the first result does not count as a follower', async () => {
-    const id = await jobs.create([{ bank_code: 'BNI', account_number: '6123456789' }]);
-    await jobs.untilEnded(id);
+    const id = await validations.create([{ bank_code: 'BNI', account_number: '6123456789' }]);
+    await validations.untilEnded(id);
     const { query, transaction } = service.app.database;
     const url = `${service.url}/api/v1/account-validations/${id}/results?follow=true`;
     const headers = { authorization: `Bearer ${service.alpha.token}`, accept: 'application/x-ndjson' };
@@ -177,7 +184,7 @@ describe('account validations', () => {
         await inTransaction('lock table tiba.account_validations');
         const leaving = new AbortController();
         const left = assert.rejects(fetch(url, { headers, signal: leaving.signal }));
-        await eventually('the job is being read', async () => {
+        await eventually('the validation is being read', async () => {
           const waiting = await query(
             `select from pg_stat_activity
               where wait_event_type = 'Lock'
@@ -202,20 +209,20 @@ describe('account validations', () => {
   });
 
   test('cancelling needs no body, even with a content type', async () => {
-    const id = await jobs.create([{ bank_code: 'BNI', account_number: '6123456789' }]);
-    await jobs.untilEnded(id);
+    const id = await validations.create([{ bank_code: 'BNI', account_number: '6123456789' }]);
+    await validations.untilEnded(id);
     const headers = { 'content-type': 'application/json' };
-    assert.equal((await jobs.post(`/api/v1/account-validations/${id}/cancel`, '', headers)).status, 200);
+    assert.equal((await validations.post(`/api/v1/account-validations/${id}/cancel`, '', headers)).status, 200);
   });
 
-  test('the end of a job is one event, with the job as its data', async () => {
+  test('the end of a validation is one event, with the validation as its data', async () => {
     const client = await service.addClient('subscriber', ['account:check', 'events:read']);
-    const own = jobsOf(service, client);
+    const own = validationsOf(service, client);
     const id = await own.create([{ bank_code: 'BRI', account_number: '5559876543' }]);
     await own.untilEnded(id);
     const invalid = await own.create([{ bank_code: 'unknown', account_number: '5559876543' }]);
     assert.equal((await own.progress(invalid)).state, 'COMPLETED');
-    const { events } = dataOf<{ events: { event_id: string; type: string; data: Job }[] }>(
+    const { events } = dataOf<{ events: { event_id: string; type: string; data: Validation }[] }>(
       await service.get('/api/v1/events', { token: client.token }),
     );
     assert.deepEqual(
@@ -227,9 +234,9 @@ describe('account validations', () => {
     );
   });
 
-  test("another client's job looks like one that does not exist", async () => {
-    const id = await jobs.create([{ bank_code: 'BRI', account_number: '5550001111' }]);
-    const other = jobsOf(service, service.beta);
+  test("another client's validation looks like one that does not exist", async () => {
+    const id = await validations.create([{ bank_code: 'BRI', account_number: '5550001111' }]);
+    const other = validationsOf(service, service.beta);
     const none = 'av_00000000000000000000';
     for (const [existing, missing] of [
       [await other.read(id), await other.read(none)],
@@ -239,31 +246,31 @@ describe('account validations', () => {
       assert.equal(existing.status, 404);
       assert.equal(existing.text, missing.text);
     }
-    const { validations } = dataOf<{ validations: Job[] }>(
+    const list = dataOf<{ validations: Validation[] }>(
       await service.get('/api/v1/account-validations', { token: service.beta.token }),
     );
-    assert.deepEqual(validations, []);
+    assert.deepEqual(list.validations, []);
   });
 
-  test('six equal requests with one Idempotency-Key create one job; a different one is rejected', async () => {
+  test('six equal requests with one Idempotency-Key create one validation; a different one is rejected', async () => {
     const rows = [{ bank_code: 'BRI', account_number: '5552223333' }];
     const headers = { 'idempotency-key': '"payroll-2026-11"' };
-    const answers = await Promise.all(Array.from({ length: 6 }, () => jobs.sendRows(rows, headers)));
+    const answers = await Promise.all(Array.from({ length: 6 }, () => validations.sendRows(rows, headers)));
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([202]));
-    assert.equal(new Set(answers.map((answer) => dataOf<Job>(answer).validation_id)).size, 1);
+    assert.equal(new Set(answers.map((answer) => dataOf<Validation>(answer).validation_id)).size, 1);
 
-    const other = await jobs.sendRows([{ bank_code: 'BRI', account_number: '5552223334' }], headers);
+    const other = await validations.sendRows([{ bank_code: 'BRI', account_number: '5552223334' }], headers);
     assert.deepEqual([other.status, other.json.error_code], [422, 'IDEMPOTENCY_KEY_REUSED']);
     // Each client has its own keys.
-    const beta = await jobsOf(service, service.beta).sendRows(rows, headers);
+    const beta = await validationsOf(service, service.beta).sendRows(rows, headers);
     assert.equal(beta.status, 202);
   });
 
   test('no log line contains an account number or a name', async () => {
-    const id = await jobs.create([
+    const id = await validations.create([
       { bank_code: 'BRI', account_number: '5554443332', expected_account_name: 'SECRETIVE PERSON' },
     ]);
-    await jobs.untilEnded(id);
+    await validations.untilEnded(id);
     const logged = JSON.stringify(service.logged);
     assert.ok(!logged.includes('5554443332'));
     assert.ok(!logged.includes('SECRETIVE'));
