@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { it } from 'node:test';
 import Fastify from 'fastify';
-import { type ListenAddress, listenAt } from '../../apps/server/src/http/listen.ts';
+import { type ListenAddress, listenAt, requireFree } from '../../apps/server/src/http/listen.ts';
 import { StartError } from '../../apps/server/src/lib/start-error.ts';
 
 const ADDRESS = { host: '127.0.0.1', port: 0, hostSetting: 'TIBA_HOST', portSetting: 'TIBA_PORT' };
@@ -36,6 +36,30 @@ it('the error for a port in use names the port and the setting to change', async
     await assertCannotListen({ port: address.port }, new RegExp(`^port ${address.port} .* is taken .* set TIBA_PORT `));
   } finally {
     occupant.close();
+  }
+});
+
+it('all addresses that are taken are named at once, and none is held', async () => {
+  const occupants = [createServer().listen(0, '127.0.0.1'), createServer().listen(0, '127.0.0.1')];
+  try {
+    const taken = await Promise.all(
+      occupants.map(async (occupant, index) => {
+        await once(occupant, 'listening');
+        const address = occupant.address();
+        assert.ok(address !== null && typeof address === 'object');
+        return { ...ADDRESS, port: address.port, portSetting: `TIBA_PORT_${index}` };
+      }),
+    );
+    await requireFree([ADDRESS]);
+    await assert.rejects(requireFree([ADDRESS, ...taken]), (error) => {
+      assert.ok(error instanceof StartError);
+      assert.match(error.message, /^port \d+ .* set TIBA_PORT_0 .*\nport \d+ .* set TIBA_PORT_1 .*$/);
+      return true;
+    });
+    for (const occupant of occupants) occupant.close();
+    await requireFree(taken);
+  } finally {
+    for (const occupant of occupants) occupant.close();
   }
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -11,6 +11,7 @@ import { send, statusUpdate } from '../support/service.ts';
 import { assertAllStopped, assertFailedStart } from './assertions.ts';
 import { dataDirectoryOf, type RunningSandbox, startNpmSandbox } from './npm-process.ts';
 import { type ProcessInfo, untilEnded } from './processes.ts';
+import { portOf } from './production-settings.ts';
 
 const RESTART_MAX_MS = 5_000;
 
@@ -79,6 +80,22 @@ test('the sandbox stops completely, and starts again with its data', async (t) =
   await t.test('the error for a port in use says what to do, and no process is left running', () =>
     assertFailsWithPortInUse(testDirectory),
   );
+});
+
+/** Regression: the database came first, and the second port that was taken was found by the next start. */
+test('a start on taken ports names all of them, before it creates a database', async (t) => {
+  const testDirectory = await useTestDirectory(t);
+  const occupants = [createServer().listen(0, '127.0.0.1'), createServer().listen(0, '127.0.0.1')];
+  try {
+    await Promise.all(occupants.map((occupant) => once(occupant, 'listening')));
+    const [port, operatorPort] = occupants.map((occupant) => String(portOf(occupant)));
+    const ports = { TIBA_PORT: String(port), TIBA_OPERATOR_PORT: String(operatorPort), TIBA_SNAP_PORT: '0' };
+    const reason = /set TIBA_PORT to another[^\n]*\n[^\n]*set TIBA_OPERATOR_PORT to another/;
+    await assertFailedStart(testDirectory, ['start'], ports, reason);
+    assert.ok(!(await readdir(dataDirectoryOf(testDirectory))).includes('postgres'));
+  } finally {
+    for (const occupant of occupants) occupant.close();
+  }
 });
 
 /** The credentials and the stored data are those of the first start. */

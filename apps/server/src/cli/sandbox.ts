@@ -1,10 +1,11 @@
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { startApp } from '../app/start-app.ts';
-import { readSettings } from '../config/config.ts';
+import { readSettings, SETTINGS, type Settings } from '../config/config.ts';
 import { createBankDirectory } from '../domain/bank.ts';
 import bankEntries from '../domain/banks.json' with { type: 'json' };
 import { lockDataDirectory } from '../embedded-postgres/lock.ts';
+import { type ListenAddress, requireFree } from '../http/listen.ts';
 import { createLog } from '../observability/log.ts';
 import { startSimulatedBank } from '../sandbox/bank-process.ts';
 import { banner } from '../sandbox/banner.ts';
@@ -40,6 +41,7 @@ export async function sandbox(): Promise<void> {
     await mkdir(dataDirectory, { recursive: true }).catch(() => {});
     const lock = lockDataDirectory(dataDirectory, path.join(dataDirectory, 'sandbox.lock'));
     closers.push(async () => lock.release());
+    await requireFree(addressesOf(settings));
     // A program that waits for this file waits for this start, not for an earlier one.
     await rm(descriptionFile, { force: true });
     const secrets = await loadOrCreateSecrets(path.join(dataDirectory, 'sandbox-secrets.json'));
@@ -62,7 +64,7 @@ export async function sandbox(): Promise<void> {
       settings: {
         ...settings,
         secretKey: secrets.secretKey,
-        snapPort: settings.snapPort ?? SNAP_PORT,
+        snapPort: snapPortOf(settings),
         // The simulated bank's.
         snapOwnBank: settings.snapOwnBank ?? 'BCA',
       },
@@ -91,6 +93,24 @@ export async function sandbox(): Promise<void> {
     await closeAll(closers).finally(stopSignal.release);
   }
 }
+
+const snapPortOf = ({ snapPort }: Settings): number => snapPort ?? SNAP_PORT;
+
+/** All of them, so that a second sandbox on this machine is told of each at once. */
+const addressesOf = (settings: Settings): ListenAddress[] => {
+  const { host, port, operatorHost, operatorPort } = settings;
+  const forClients = { host, hostSetting: SETTINGS.host.name };
+  return [
+    { ...forClients, port, portSetting: SETTINGS.port.name },
+    {
+      host: operatorHost,
+      port: operatorPort,
+      hostSetting: SETTINGS.operatorHost.name,
+      portSetting: SETTINGS.operatorPort.name,
+    },
+    { ...forClients, port: snapPortOf(settings), portSetting: SETTINGS.snapPort.name },
+  ];
+};
 
 /** Waits for both even when one fails, so that the one that did start is registered and can be stopped. */
 async function startBoth<A, B>([one, other]: [Promise<A>, Promise<B>]): Promise<[A, B]> {

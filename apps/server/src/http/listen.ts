@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { StartError } from '../lib/start-error.ts';
 
@@ -19,6 +21,28 @@ export async function listenAt(listener: FastifyInstance, address: ListenAddress
     return await listener.listen({ host, port });
   } catch (error) {
     throw new StartError(explain(error, address), { cause: error });
+  }
+}
+
+/**
+ * For a start that would otherwise change files before it finds that it cannot listen.
+ * @throws StartError with all addresses that are not available
+ */
+export async function requireFree(addresses: readonly ListenAddress[]): Promise<void> {
+  const faults = await Promise.all(addresses.map(faultOf));
+  const found = faults.filter((fault) => fault !== null);
+  if (found.length > 0) throw new StartError(found.join('\n'));
+}
+
+async function faultOf(address: ListenAddress): Promise<string | null> {
+  const server = createServer();
+  try {
+    await once(server.listen({ host: address.host, port: address.port }), 'listening');
+    return null;
+  } catch (error) {
+    return explain(error, address);
+  } finally {
+    server.close();
   }
 }
 
