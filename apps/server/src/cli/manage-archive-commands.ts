@@ -118,13 +118,13 @@ async function verify(
   const directory = await requireExisting(database, settings);
   const report = await verifyArchive(database, directory, readFilter(options), everyHundredth(print, 'files read'));
   const { files, transactions, faults, unknown } = report;
+  const extra = unknown.length === 0 ? '' : ` ${unknown.length} other files do not count: ${unknown.join(', ')}.`;
   if (faults.length > 0) {
     throw new StartError(
-      `${faults.length} of ${files} files of the archive are damaged: bring them back from a backup.\n` +
+      `${faults.length} of ${files} files of the archive are damaged: bring them back from a backup.${extra}\n` +
         faults.join('\n'),
     );
   }
-  const extra = unknown.length === 0 ? '' : ` ${unknown.length} other files do not count: ${unknown.join(', ')}.`;
   return {
     document: { files, transactions, unknown },
     text: `${files} files with ${transactions} transactions are whole.${extra}`,

@@ -121,7 +121,7 @@ const nextSteps = (restoredTo: Date | null): string => {
   const time = restoredTo === null ? 'the time of the backup' : restoredTo.toISOString();
   return [
     `The database holds what happened up to ${time}. Next:`,
-    '1. Repeat what you changed since then: clients, scopes, secrets, keys.',
+    '1. Repeat what you changed since then: clients, scopes, secrets, keys, and each person erase.',
     '2. Start the service with TIBA_PAUSED=yes. It calls no receiver and asks no bank.',
     `3. Feed all status updates again, from a minute before ${time}.`,
     '4. Start the service without TIBA_PAUSED. Callbacks that were pending at that time are sent again, with the same',
