@@ -149,6 +149,20 @@ test('other addresses, and a token that was verified before, are not throttled',
   assertError(await checkStatus(newAddress(), 'bad'), 'UNAUTHORIZED');
 });
 
+/** Regression: the owner of one IPv6 network had 2^64 addresses, and as many times the limit. */
+test('an IPv6 network of one client counts as one address, and the log has the whole address', async () => {
+  const inNetwork = (network: string, host: number): string => `2001:db8:1:${network}::${host}`;
+  for (let host = 1; host <= FAILURES; host += 1)
+    assertError(await checkStatus(inNetwork('a', host), 'bad'), 'UNAUTHORIZED');
+  assertError(await checkStatus(inNetwork('a', FAILURES + 1), 'bad'), 'RATE_LIMIT_EXCEEDED');
+  assertError(await checkStatus(inNetwork('b', 1), 'bad'), 'UNAUTHORIZED');
+  const warned = service.logged.filter((line) => String(line['address']).startsWith('2001:db8:1:'));
+  assert.deepEqual(
+    warned.map((line) => line['address']),
+    [inNetwork('a', FAILURES)],
+  );
+});
+
 test('requests without a token count as failures', async () => {
   const address = newAddress();
   for (let turn = 0; turn < FAILURES; turn += 1) assertError(await checkStatus(address, null), 'UNAUTHORIZED');

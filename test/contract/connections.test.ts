@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { suite, test } from 'node:test';
-import { countedAddress } from '../../apps/server/src/http/connections/connection-limits.ts';
+import { countedAddress } from '../../apps/server/src/lib/counted-address.ts';
 import { createAccessLog } from '../../apps/server/src/observability/access-log.ts';
 import { startTestService, type TestService, type TestServiceOptions } from '../support/service.ts';
 import { assertError } from './assertions.ts';

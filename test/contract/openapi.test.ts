@@ -4,7 +4,7 @@ import Fastify from 'fastify';
 import { describeApi } from '../../apps/server/src/http/openapi/describe-api.ts';
 import { publicApi } from '../../apps/server/src/http/openapi/public-api.ts';
 import { publishDescription } from '../../apps/server/src/http/openapi/publish-api.ts';
-import { createFileSender, FILES_PER_MINUTE } from '../../apps/server/src/http/published-files.ts';
+import { createFileCounter, createFileSender, FILES_PER_MINUTE } from '../../apps/server/src/http/published-files.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { createSlidingWindow } from '../../apps/server/src/rate-limit/sliding-window.ts';
 import { judge } from '../support/described-answers.ts';
@@ -309,6 +309,16 @@ test('/reference and its script are compressed and have an ETag, and an address 
   } finally {
     await bounded.close();
   }
+});
+
+/** Regression: each address of an IPv6 network had the whole limit. */
+test('an IPv6 network of one client counts as one address', () => {
+  const count = createFileCounter(
+    createSlidingWindow(() => 0),
+    2,
+  );
+  for (const ip of ['2001:db8:1:2::1', '2001:db8:1:2::2', '2001:db8:1:3::1']) count({ ip });
+  assert.throws(() => count({ ip: '2001:db8:1:2::3' }), { code: 'RATE_LIMIT_EXCEEDED' });
 });
 
 test('/reference is a page with scripts of its own, which may load and call nothing but this service', async () => {

@@ -309,19 +309,21 @@ suite('an answer of the provider is refused', () => {
 });
 
 test('logins from one address are limited', async () => {
-  address = '198.51.100.1';
+  // Regression: each address of an IPv6 network had a limit of its own.
+  address = '2001:db8:1:a::1';
   const jar = new CookieJar();
   const url = new URL(await beginLogin(jar));
   const attempt = jar.valueOf(OPERATOR_URL, 'tiba-login') ?? '';
   url.searchParams.set('code', 'x'.repeat(43));
   for (let count = 1; count < 30; count += 1) {
+    address = `2001:db8:1:a::${count}`;
     assert.equal((await visit(jar, url.href)).status, 401);
     jar.store(OPERATOR_URL, new Response(null, { headers: { 'set-cookie': `tiba-login=${attempt}; Path=/` } }));
   }
   const response = await visit(jar, url.href);
   assert.ok(Number(response.headers.get('retry-after')) > 0);
   await assertRefused(response, 429, /Too many logins from this address/);
-  address = '198.51.100.2';
+  address = '2001:db8:1:b::1';
   assert.equal((await visit(new CookieJar(), `${OPERATOR_URL}/operator/login`)).status, 303);
 });
 

@@ -1,3 +1,4 @@
+import { countedAddress } from '../lib/counted-address.ts';
 import type { Log } from '../observability/log.ts';
 import type { Decision, Limiter } from '../rate-limit/limiter.ts';
 
@@ -28,7 +29,7 @@ export function createFailureThrottle(dependencies: FailureThrottleDependencies)
 
   /** At most once a minute: when failures go on, one is under the limit now and then, and the next is over it. */
   async function warn(address: string, clientId: string | null): Promise<void> {
-    if (!(await warnings.take(address, 1)).admitted) return;
+    if (!(await warnings.take(countedAddress(address), 1)).admitted) return;
     // Any text can be claimed as a client ID, also a secret in the wrong field.
     const client = clientId !== null && clientExists(clientId) ? { clientId } : {};
     log.warn({ address, ...client, failuresPerMinute }, 'too many failed authentications; throttling further ones');
@@ -42,7 +43,7 @@ export function createFailureThrottle(dependencies: FailureThrottleDependencies)
 
   return {
     recordFailure(address, clientId) {
-      const decision = limiter.take(`${address} ${groupOf(clientId)}`, failuresPerMinute);
+      const decision = limiter.take(`${countedAddress(address)} ${groupOf(clientId)}`, failuresPerMinute);
       return decision instanceof Promise
         ? decision.then((decided) => waitOf(decided, address, clientId))
         : waitOf(decision, address, clientId);

@@ -211,7 +211,8 @@ export const SETTINGS = {
     'TIBA_AUTHENTICATION_FAILURES_PER_MINUTE',
     '100',
     wholeNumber(1, 1_000_000),
-    'Limit of failed authentications per client and IP address in any 60 seconds; more are answered with 429.',
+    'Limit of failed authentications per client and IP address (IPv6: one /64 network) in any 60 seconds; more are ' +
+      'answered with 429.',
   ),
   readyWhenReadOnly: withDefault(
     'TIBA_READY_WHEN_READ_ONLY',

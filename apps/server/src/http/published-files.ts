@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { countedAddress } from '../lib/counted-address.ts';
 import type { SlidingWindow } from '../rate-limit/sliding-window.ts';
 import { tooManyRequests } from './errors.ts';
 import { acceptsGzip, matchesEntityTag } from './request-headers.ts';
@@ -52,7 +53,7 @@ export type CountFile = (request: Pick<FastifyRequest, 'ip'>) => void;
 export const createFileCounter =
   (window: Pick<SlidingWindow, 'take'>, perMinute = FILES_PER_MINUTE): CountFile =>
   ({ ip }) => {
-    const { admitted, resetMs } = window.take(ip, perMinute);
+    const { admitted, resetMs } = window.take(countedAddress(ip), perMinute);
     if (!admitted) throw tooManyRequests(resetMs);
   };
 

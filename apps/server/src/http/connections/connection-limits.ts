@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import { BlockList, isIPv6, type Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import { englishOnly } from '../../lib/bilingual-text.ts';
+import { countedAddress } from '../../lib/counted-address.ts';
 import { parseNetwork } from '../../outbound/address-guard.ts';
 import type { ErrorForm } from '../envelope.ts';
 import { unavailable } from '../errors.ts';
@@ -11,7 +12,7 @@ import { rawResponse } from '../raw-response.ts';
 export interface ConnectionLimits {
   readonly total: number;
   /**
-   * Open connections of one address. An IPv6 client usually has a whole /64 network, so that counts as one address.
+   * Open connections of one address (`countedAddress`).
    * Trusted proxies are exempt: their connections carry many clients, and only the proxy can tell the clients apart
    * before it has opened a connection here. Bound connections per client in the proxy.
    */
@@ -103,18 +104,6 @@ const TOO_MANY_CONNECTIONS = englishOnly('too many open connections. Close some,
 function refusal(form: ErrorForm, requestId: string): string {
   const { statusCode, headers, body } = form(unavailable(TOO_MANY_CONNECTIONS, RETRY_AFTER_MS), null);
   return rawResponse(statusCode, { ...headers, 'x-request-id': requestId }, body);
-}
-
-/** The /64 network of an IPv6 address, and the IPv4 address in an IPv4-mapped one. */
-export function countedAddress(address = ''): string {
-  if (!isIPv6(address)) return address;
-  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
-  if (mapped !== undefined) return mapped;
-  const [head = '', tail] = address.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length);
-  const all = [...groups, ...Array.from({ length: missing }, () => '0'), ...(tail ?? '').split(':')];
-  return all.slice(0, 4).join(':');
 }
 
 /** The names that Fastify's trustProxy knows (npm proxy-addr). */

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { OpenIdProvider } from '../../../auth/openid-provider.ts';
 import { englishOnly } from '../../../lib/bilingual-text.ts';
+import { countedAddress } from '../../../lib/counted-address.ts';
 import type { Limiter } from '../../../rate-limit/limiter.ts';
 import { ApiError, tooManyRequests } from '../../errors.ts';
 import { loginRefused } from './begin-session.ts';
@@ -24,7 +25,7 @@ const LOGIN_REQUESTS_PER_MINUTE = 30;
 export function loginPages(app: FastifyInstance, dependencies: LoginPagesDependencies): void {
   const { provider, hasLinks, loginLimiter, ...given } = dependencies;
   const limitLogins = async ({ ip }: FastifyRequest): Promise<void> => {
-    const { admitted, resetMs } = await loginLimiter.take(ip, LOGIN_REQUESTS_PER_MINUTE);
+    const { admitted, resetMs } = await loginLimiter.take(countedAddress(ip), LOGIN_REQUESTS_PER_MINUTE);
     if (!admitted) throw tooManyRequests(resetMs, TOO_MANY_LOGINS);
   };
   const common = { ...given, limitLogins };
