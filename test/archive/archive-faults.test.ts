@@ -3,9 +3,13 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { inspect } from 'node:util';
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { listDirectory } from '../../apps/server/src/archive/archive-directory.ts';
 import { removeUncounted } from '../../apps/server/src/archive/archive-transactions.ts';
 import { restoreArchive } from '../../apps/server/src/archive/restore-archive.ts';
+import { createEraser } from '../../apps/server/src/domain/eraser.ts';
+import { findInFile } from '../../apps/server/src/personal-data/person-records.ts';
 import { listArchiveFiles } from '../../apps/server/src/postgres/archive-files.ts';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
 import { addOwnClient, feedSuccesses } from '../callbacks/endpoints-harness.ts';
@@ -127,4 +131,46 @@ test('a restore stops when another process takes the lease', async () => {
     { holdHours: 1, lease, onFile: () => {} },
   );
   await assert.rejects(restored, /another process archives/);
+});
+
+/** Regression: the message of the parser quoted the text of the file, and reached the screen and the log. */
+test('what is said about a damaged file names the line, and holds nothing of its content', async () => {
+  const { database } = service.app;
+  const clientId = await addOldClient(3);
+  await run();
+  const [file = assert.fail('no file')] = await Array.fromAsync(listArchiveFiles(database, { clientId, month: null }));
+  const target = path.join(directory, file.path);
+  const whole = await readFile(target);
+  const lines = zstdDecompressSync(whole).toString().split('\n');
+  const { account_number: number, account_name: name } = (
+    JSON.parse(lines[1] ?? '') as { transaction: { account_number: string; account_name: string } }
+  ).transaction;
+  const damage = (field: string): Promise<void> => {
+    const changed = lines.with(1, (lines[1] ?? '').replace(`"${field}":`, `"${field}":x`));
+    return writeFile(target, zstdCompressSync(changed.join('\n')));
+  };
+  const numbers = createEraser([number]);
+  const person = { accountNumbers: [number], accountHashes: [], hash: '', isAt: () => true, numbers };
+  const restored = { holdHours: 1, lease: HELD_LEASE, onFile: () => {} };
+  try {
+    for (const field of ['account_number', 'account_name']) {
+      await damage(field);
+      const found: unknown[] = (await setup.verify()).faults.slice();
+      found.push(
+        await restoreArchive(database, directory, { clientId, month: null }, restored).catch((error: unknown) => error),
+        await findInFile(directory, file, person).catch((error: unknown) => error),
+      );
+      assert.equal(found.length, 3);
+      for (const each of found) {
+        const message = inspect(each, { depth: 10 });
+        assert.ok(message.includes(`${file.path}: line 2 is not JSON`), message);
+        for (const secret of [number, name, number.slice(0, 8), name.slice(0, 5)]) {
+          assert.ok(!message.includes(secret), message);
+        }
+      }
+    }
+  } finally {
+    await writeFile(target, whole);
+  }
+  assert.deepEqual((await setup.verify()).faults, []);
 });

@@ -92,7 +92,7 @@ async function archived(clientId: string): Promise<TransactionHistory[]> {
   const found: TransactionHistory[] = [];
   for await (const file of listArchiveFiles(service.app.database, { clientId, month: null })) {
     for await (const line of readArchiveFile(directory, file)) {
-      const history = parseArchiveLine(line);
+      const history = parseArchiveLine(file, line);
       assert.equal(history.transaction.processedAt?.slice(0, 7), file.month);
       found.push(history);
     }

@@ -100,7 +100,7 @@ const read = (): Promise<TransactionHistory[]> => readHistories(service.app.data
 async function readArchive(): Promise<TransactionHistory[]> {
   const found: TransactionHistory[] = [];
   for await (const file of listArchiveFiles(service.app.database, { clientId, month: null })) {
-    for await (const line of readArchiveFile(directory, file)) found.push(parseArchiveLine(line));
+    for await (const line of readArchiveFile(directory, file)) found.push(parseArchiveLine(file, line));
   }
   return found.sort((one, other) => (one.transaction.transactionId < other.transaction.transactionId ? -1 : 1));
 }

@@ -101,11 +101,18 @@ export async function removeArchiveFile(directory: string, { path: file }: Archi
   await rm(`${target}${UNFINISHED}`, { force: true });
 }
 
+/** A line of a file of the archive. */
+export interface NumberedLine {
+  readonly text: string;
+  /** From 1. */
+  readonly number: number;
+}
+
 /**
  * The lines of the file. The last one comes only when the whole file has the stored checksum.
  * @throws ArchiveFileError when it is missing, was changed, or has another number of lines
  */
-export async function* readArchiveFile(directory: string, file: ArchiveFile): AsyncGenerator<string> {
+export async function* readArchiveFile(directory: string, file: ArchiveFile): AsyncGenerator<NumberedLine> {
   const target = path.join(directory, file.path);
   const sha256 = createHash('sha256');
   const source = createReadStream(target);
@@ -113,13 +120,13 @@ export async function* readArchiveFile(directory: string, file: ArchiveFile): As
   const decompress = createZstdDecompress();
   source.on('error', (error) => decompress.destroy(error));
   let count = 0;
-  let last: string | undefined;
+  let last: NumberedLine | undefined;
   try {
     for await (const { bytes } of ndjsonLines(source.pipe(decompress), LINE_BYTES_MAX)) {
       if (bytes === null) throw new Error(`a line is longer than ${LINE_BYTES_MAX} bytes`);
       if (last !== undefined) yield last;
-      last = bytes.toString();
       count += 1;
+      last = { text: bytes.toString(), number: count };
     }
   } catch (error) {
     throw new ArchiveFileError(file, error);

@@ -1,8 +1,10 @@
 import { FEED_FIELD_NAMES, type Transaction } from '../domain/transaction.ts';
 import { isJsonObject, type JsonObject } from '../lib/exact-json.ts';
+import type { ArchiveFileKey } from '../postgres/archive-files.ts';
 import type { Attempt } from '../postgres/callback-history.ts';
 import type { StatusUpdate } from '../postgres/status-updates.ts';
 import type { HistoryDelivery, HistoryEvent, TransactionHistory } from '../postgres/transaction-histories.ts';
+import { ArchiveFileError, type NumberedLine } from './archive-directory.ts';
 
 /**
  * A line of an archive file: one transaction with its history, as JSON (docs/operating.md, "The archive"). Lines are
@@ -45,9 +47,9 @@ export function toArchiveLine({ transaction, statusUpdates, events, deliveries }
   });
 }
 
-/** @throws Error when the line is not one of this form */
-export function parseArchiveLine(line: string): TransactionHistory {
-  const value: unknown = JSON.parse(line);
+/** @throws Error when the line is not one of this form; nothing in it is from the line, which holds names */
+export function parseArchiveLine(file: ArchiveFileKey, line: NumberedLine): TransactionHistory {
+  const value = parseJson(file, line);
   if (!isJsonObject(value) || value['form'] !== FORM || !isJsonObject(value['transaction'])) {
     throw new Error('a line of the archive has an unknown form');
   }
@@ -59,6 +61,15 @@ export function parseArchiveLine(line: string): TransactionHistory {
     events: listOf(value, 'events').map(toEvent),
     deliveries: listOf(value, 'deliveries').map(toDelivery),
   };
+}
+
+/** Lines are parsed before the checksum of the file is known. What the parser says quotes the text. */
+function parseJson(file: ArchiveFileKey, { text, number }: NumberedLine): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ArchiveFileError(file, new Error(`line ${number} is not JSON`));
+  }
 }
 
 const listOf = (value: JsonObject, name: string): JsonObject[] => {

@@ -63,13 +63,13 @@ async function requireLease(lease: HeldLease): Promise<void> {
 
 /** Nothing of a file that was changed is restored. @throws ArchiveFileError */
 async function requireWhole(directory: string, file: ArchiveFile): Promise<void> {
-  for await (const line of readArchiveFile(directory, file)) parseArchiveLine(line);
+  for await (const line of readArchiveFile(directory, file)) parseArchiveLine(file, line);
 }
 
 async function* batchesOf(directory: string, file: ArchiveFile): AsyncGenerator<TransactionHistory[]> {
   let batch: TransactionHistory[] = [];
   for await (const line of readArchiveFile(directory, file)) {
-    batch.push(parseArchiveLine(line));
+    batch.push(parseArchiveLine(file, line));
     if (batch.length < BATCH) continue;
     yield batch;
     batch = [];

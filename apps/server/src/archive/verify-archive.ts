@@ -72,7 +72,7 @@ async function checkFile(directory: string, file: ArchiveFile): Promise<CheckedF
   let transactions = 0;
   try {
     for await (const line of readArchiveFile(directory, file)) {
-      const { transaction } = parseArchiveLine(line);
+      const { transaction } = parseArchiveLine(file, line);
       if (transaction.clientId !== file.clientId) throw new ArchiveFileError(file, 'it has another client');
       transactions += 1;
     }

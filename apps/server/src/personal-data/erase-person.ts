@@ -267,10 +267,10 @@ async function rewriteFile(
   await announceArchiveFiles(database, [replacement]);
   async function* lines(): AsyncGenerator<string> {
     for await (const line of readArchiveFile(directory, file)) {
-      const history = parseArchiveLine(line);
+      const history = parseArchiveLine(file, line);
       const { clientId, transactionId } = history.transaction;
       const isErased = concerns(person, history) && !held.has(keyOf(clientId, transactionId));
-      yield isErased ? toArchiveLine(eraseHistory(person, history)) : line;
+      yield isErased ? toArchiveLine(eraseHistory(person, history)) : line.text;
     }
   }
   const written = await writeArchiveFile(directory, replacement, lines());

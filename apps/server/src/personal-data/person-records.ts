@@ -42,8 +42,8 @@ export function byClient(keys: readonly TransactionKey[]): Map<string, string[]>
 export async function findInFile(directory: string, file: ArchiveFile, person: Person): Promise<TransactionHistory[]> {
   const found: TransactionHistory[] = [];
   for await (const line of readArchiveFile(directory, file)) {
-    if (!mayConcern(person, line)) continue;
-    const history = parseArchiveLine(line);
+    if (!mayConcern(person, line.text)) continue;
+    const history = parseArchiveLine(file, line);
     if (concerns(person, history)) found.push(history);
   }
   return found;
