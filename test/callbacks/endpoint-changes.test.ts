@@ -113,6 +113,8 @@ for (const [name, { prepare, change }] of Object.entries(CHANGES)) {
         transaction: (work, options) =>
           setup.database.transaction(async (query) => {
             const result = await work(query);
+            // Before the endpoint itself is changed: its deliveries became due.
+            if (result === null) return result;
             feeding = setup.succeed(1);
             await untilLockWaits(1);
             return result;
@@ -139,4 +141,43 @@ test('an endpoint that is registered before the first event of its client gets i
   } finally {
     await fresh.close();
   }
+});
+
+/**
+ * Regression: the endpoint was enabled first, and its deliveries became due 1,000 at a time. Those that a killed
+ * process left waited for up to a day, and enabling the endpoint again did not change that.
+ */
+test('a process that is killed while it enables an endpoint leaves no delivery behind', async () => {
+  const key = { clientId: 'alpha', endpointId: `ep_${randomBytes(6).toString('hex')}` };
+  await register(setup.database, key.endpointId);
+  await changeEndpoint(setup.database, key, { disabled: true });
+  await setup.database.query(
+    `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
+     select 'alpha', $1, n, now() + interval '1 day' from generate_series(100001, 102500) n`,
+    [key.endpointId],
+  );
+  const outcomes: string[] = [];
+  for (let transactionsMax = 1; outcomes.at(-1) !== 'enabled'; transactionsMax += 1) {
+    let transactions = 0;
+    const killed: Database = {
+      ...setup.database,
+      transaction: async (work, options) => {
+        if (transactions === transactionsMax) throw new Error('killed');
+        transactions += 1;
+        return setup.database.transaction(work, options);
+      },
+    };
+    const outcome = await changeEndpoint(killed, key, { disabled: false }).then(
+      () => 'enabled',
+      () => 'killed',
+    );
+    outcomes.push(outcome);
+    const { disabled_at: disabledAt } = await setup.endpointState(key);
+    const late = await setup.database.query(
+      'select from tiba.callback_outbox where endpoint_id = $1 and next_attempt_at > now()',
+      [key.endpointId],
+    );
+    assert.ok(disabledAt !== null || late.length === 0, `${late.length} deliveries of an enabled endpoint wait`);
+  }
+  assert.ok(outcomes.length > 1, 'it was killed at least once');
 });

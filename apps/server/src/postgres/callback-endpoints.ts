@@ -101,12 +101,27 @@ export async function changeEndpoint(
   changes: NullableChanges,
 ): Promise<CallbackEndpoint | null> {
   const own = databaseOfClient(database, key.clientId);
-  const { changed, makeRestDue } = await own.transaction((query) => beginEndpointChange(query, key, changes));
+  const isPrepared = changes.disabled === false && (await prepareEnabling(database, key));
+  const { changed, makeRestDue } = await own.transaction((query) =>
+    beginEndpointChange(query, key, changes, isPrepared),
+  );
   await makeRestDue(own);
   return changed;
 }
 
 type NullableChanges = { [Field in keyof EndpointChanges]: EndpointChanges[Field] | null };
+
+/**
+ * Makes the pending deliveries of a disabled endpoint due, in transactions that each lock few of them. Nothing is sent
+ * before the endpoint is enabled, which comes last: a process that is killed leaves a disabled endpoint, and not an
+ * enabled one with deliveries that wait for up to a day. Returns whether the endpoint was disabled.
+ */
+export async function prepareEnabling(database: Database, key: EndpointKey): Promise<boolean> {
+  const endpoint = await findEndpoint(database, key);
+  if (endpoint === null || endpoint.disabledAt === null) return false;
+  await makeAllDue(databaseOfClient(database, key.clientId), key, '0', 'while disabled');
+  return true;
+}
 
 /** A change whose database transaction also makes the first pending deliveries due. */
 interface BegunChange {
@@ -118,11 +133,12 @@ interface BegunChange {
   readonly makeRestDue: (database: Database) => Promise<void>;
 }
 
-/** `changeEndpoint` as a part of a database transaction. */
+/** `changeEndpoint` as a part of a database transaction. `isPrepared`: its pending deliveries are due already. */
 export async function beginEndpointChange(
   query: Query,
   key: EndpointKey,
   { url = null, kinds = null, disabled = null, disabledBy = 'client' }: NullableChanges,
+  isPrepared = false,
 ): Promise<BegunChange> {
   const { clientId, endpointId } = key;
   const before = await query<{ disabled: boolean; now: string }>(
@@ -145,30 +161,39 @@ export async function beginEndpointChange(
      returning ${ENDPOINT_COLUMNS}`,
     [clientId, endpointId, url, kinds, disabled, reenabled, before.rows[0]?.now ?? null, disabledBy],
   );
-  const lastDue = reenabled ? await makePendingDue(query, key, '0') : null;
+  const lastDue = reenabled && !isPrepared ? await makePendingDue(query, key, '0', 'always') : null;
+  if (reenabled) await notifyDue(query, [key]);
   if (rows.length > 0) await noteEndpointChange(query, clientId);
-  return { changed: rows.map(fromRow)[0] ?? null, makeRestDue: (database) => makeAllDue(database, key, lastDue) };
+  return {
+    changed: rows.map(fromRow)[0] ?? null,
+    makeRestDue: (database) => makeAllDue(database, key, lastDue, 'always'),
+  };
 }
 
 /** From the sequence after `lastDue`; nothing when it is null. */
-async function makeAllDue(database: Database, key: EndpointKey, lastDue: string | null): Promise<void> {
+async function makeAllDue(database: Database, key: EndpointKey, lastDue: string | null, when: When): Promise<void> {
   for (let last = lastDue; last !== null; ) {
     const after = last;
-    last = await database.transaction((query) => makePendingDue(query, key, after));
+    last = await database.transaction((query) => makePendingDue(query, key, after, when));
   }
 }
+
+/** `while disabled`: nothing is made due when the endpoint is enabled, because another request has enabled it. */
+type When = 'always' | 'while disabled';
 
 /** Deliveries in one statement: few enough that it ends well within the statement timeout. */
 const DUE_BATCH_SIZE = 1_000;
 
 /** Makes the next pending deliveries due. Returns the last sequence; null when there are no more. */
-async function makePendingDue(query: Query, key: EndpointKey, after: string): Promise<string | null> {
+async function makePendingDue(query: Query, key: EndpointKey, after: string, when: When): Promise<string | null> {
   const { rows } = await query<{ last: string | null; count: number }>(
     // The array allows only look-ups by key. A join could execute the locking select again for each row, and then it
     // takes more deliveries than its limit.
     `with waiting as materialized (
        select sequence from tiba.callback_outbox
         where client_id = $1 and endpoint_id = $2 and state = 'pending' and sequence > $3
+          and ($4 = 'always' or exists (select from tiba.callback_endpoints e
+                                         where e.client_id = $1 and e.endpoint_id = $2 and e.disabled_at is not null))
         order by sequence limit ${DUE_BATCH_SIZE} for no key update
      ), due as (
        update tiba.callback_outbox d set next_attempt_at = now()
@@ -176,10 +201,10 @@ async function makePendingDue(query: Query, key: EndpointKey, after: string): Pr
        returning d.sequence
      )
      select max(sequence)::text as last, count(*)::int as count from due`,
-    [key.clientId, key.endpointId, after],
+    [key.clientId, key.endpointId, after, when],
   );
   const { last = null, count = 0 } = rows[0] ?? {};
-  if (count > 0) await notifyDue(query, [key]);
+  if (count > 0 && when === 'always') await notifyDue(query, [key]);
   return count === DUE_BATCH_SIZE ? last : null;
 }
 

@@ -14,6 +14,7 @@ import {
   insertEndpoint,
   listEndpoints,
   lockEndpointState,
+  prepareEnabling,
   rotateEndpointSecret,
 } from '../../../postgres/callback-endpoints.ts';
 import type { Database } from '../../../postgres/database.ts';
@@ -90,6 +91,10 @@ export function clientEndpoints(app: FastifyInstance, dependencies: ClientEndpoi
       const order = await readChange(request, dependencies);
       const { client_id: clientId, endpoint_id: subjectId } = order;
       const requested = { reason: reasonOf(request), clientId, subjectId, message: MESSAGES.changed };
+      // Before the change, unless a second person may have to approve it: until then a proposal changes nothing.
+      if (order.disabled === false && order.url === null) {
+        await prepareEnabling(database, { clientId, endpointId: subjectId });
+      }
       // Where callbacks go matters as much as the secret that signs them.
       return change(request, reply, { kinds: order.url === null ? [] : ['keys'], change: order, ...requested });
     },
