@@ -299,7 +299,7 @@ test('a number with dashes in an archived conflict is erased from the file too',
   const messages: unknown[][] = [];
   for await (const file of listArchiveFiles(database, { clientId: null, month: null })) {
     for await (const line of readArchiveFile(directory, file)) {
-      const history = parseArchiveLine(line);
+      const history = parseArchiveLine(file, line);
       if (history.transaction.transactionId === id) messages.push(...messagesOf(history));
     }
   }
