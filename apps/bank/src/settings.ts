@@ -5,7 +5,7 @@ export interface BankSettings {
   readonly host: string;
   /** 0 lets the operating system choose a free port. */
   readonly port: number;
-  /** The protocol and the bank that it simulates (`BANK_FORM`). */
+  /** The protocol and the bank that it simulates (`BANK_PROFILE`). */
   readonly profile: BankProfileName;
   /** The X-CLIENT-KEY of this bank's only partner. */
   readonly clientKey: string;
@@ -62,7 +62,7 @@ export function readSettings(
   const settings = {
     host: reader.text('BANK_HOST', { fallback: '127.0.0.1' }),
     port: reader.wholeNumber('BANK_PORT', { fallback: 0, min: 0, max: 65_535 }),
-    profile: reader.profile('BANK_FORM'),
+    profile: reader.profile('BANK_PROFILE'),
     clientKey: reader.text('BANK_CLIENT_KEY'),
     clientSecret: reader.text('BANK_CLIENT_SECRET'),
     partnerId: reader.text('BANK_PARTNER_ID', { lengthMax: 36 }),
@@ -170,7 +170,7 @@ function parsePublicKey(pem: string): KeyObject | string {
   }
 }
 
-/** The banks that it can simulate: the values of `BANK_FORM`. */
+/** The banks that it can simulate: the values of `BANK_PROFILE`. */
 const BANK_PROFILE_NAMES = [
   'snap',
   'snap-bca',
