@@ -104,6 +104,8 @@ suite('the console', { skip }, () => {
   test('a support agent resends a callback that was not delivered', async () => {
     const { page, problems } = await openPage(browser, service, 'support');
     await page.goto('/console/callbacks?state=pending');
+    // What the receiver answered last.
+    await page.getByText('HTTP 500', { exact: true }).first().waitFor();
     await page
       .getByRole('button', { name: /^Send again/ })
       .first()

@@ -54,6 +54,19 @@ suite(`JSON texts (FC_SEED=${seed})`, () => {
     );
   });
 
+  test('a text of any length that is nested deeply is refused', () => {
+    for (const depth of [1_025, 8_000, 100_000]) {
+      for (const text of [
+        `${'['.repeat(depth)}${']'.repeat(depth)}`,
+        `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`,
+      ]) {
+        assert.throws(() => parseExactJson(text), RangeError);
+        assert.throws(() => parseJsonStrings(text, 1_000_000), RangeError);
+      }
+    }
+    assert.ok(Array.isArray(parseExactJson(`${'['.repeat(1_024)}${']'.repeat(1_024)}`)));
+  });
+
   test('parseJsonStrings reads the same strings, and refuses every name that is given twice', () => {
     const withoutNumbers = (value: unknown): string =>
       JSON.stringify(value, (_name, each: unknown) =>

@@ -185,15 +185,24 @@ function ResendDelivery({
   );
 }
 
-/** What is held waits until its endpoint is enabled, on the page of the client. */
+/** With what its receiver answered last. What is held waits until its endpoint is enabled on the page of the client. */
 function State({
-  delivery: { state, client_id: clientId },
+  delivery: { state, client_id: clientId, last_attempt: last },
   isHeld,
 }: {
   readonly delivery: UndeliveredCallback;
   readonly isHeld: boolean;
 }) {
-  if (!isHeld) return <Chip tone={STATES[state].tone} text={say(STATES[state].text)} />;
+  if (!isHeld) {
+    return (
+      <>
+        <Chip tone={STATES[state].tone} text={say(STATES[state].text)} />
+        {last !== null && (
+          <span class="below">{last.http_status === null ? last.error : `HTTP ${last.http_status}`}</span>
+        )}
+      </>
+    );
+  }
   return (
     <>
       <Chip tone="bad" text={say(HELD)} />

@@ -1,16 +1,22 @@
 import { isLosslessNumber, parse } from 'lossless-json';
 
+/** In characters: such a text is not nested too deeply. */
+const SHORT_LENGTH_MAX = 2_048;
+/** What walks through a value must not come to the end of its stack. */
+const DEPTH_MAX = 1_024;
+
 /**
  * Parses JSON without loss: no number is rounded, and an object with one name and two different values is an error,
  * because parsers disagree on which value counts. Numbers may be `LosslessNumber`.
- * @throws SyntaxError, or RangeError for nesting deeper than the stack
+ * @throws SyntaxError, or RangeError for deep nesting
  */
 export function parseExactJson(text: string): unknown {
+  const long = text.length > SHORT_LENGTH_MAX ? scan(text) : null;
   // The native parser is ten times as fast as `parse`, and nearly every text loses nothing in it.
   const value: unknown = JSON.parse(text);
   if (hasAllOf(text, value) || JSON.stringify(value) === text) return value;
   // White space between the values, or characters that were escaped without need.
-  const { members, hasNumbers } = scan(text);
+  const { members, hasNumbers } = long ?? scan(text);
   return !hasNumbers && members === countMembers(value) ? value : parse(text);
 }
 
@@ -18,7 +24,7 @@ export function parseExactJson(text: string): unknown {
  * Parses JSON of which only strings count: its numbers may be rounded. An object with one name twice is an error. For
  * texts that may be long: it never takes the slow way, and the members of all objects have a bound, because an object
  * with thousands of names takes V8 as long as that.
- * @throws SyntaxError, or RangeError for nesting deeper than the stack, or more members
+ * @throws SyntaxError, or RangeError for deep nesting or more members
  */
 export function parseJsonStrings(text: string, membersMax: number): unknown {
   const { members } = scan(text);
@@ -50,12 +56,20 @@ const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const ZERO = 0x30;
 const NINE = 0x39;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
 
-/** What a JSON text has outside its strings: the members of all objects, each with a colon, and whether any number. */
+/**
+ * What a JSON text has outside its strings: the members of all objects, each with a colon, and whether any number.
+ * @throws RangeError for deep nesting
+ */
 function scan(text: string): { readonly members: number; readonly hasNumbers: boolean } {
   let members = 0;
   let hasNumbers = false;
   let isInString = false;
+  let depth = 0;
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
     if (code === QUOTE) isInString = !isInString;
@@ -63,6 +77,11 @@ function scan(text: string): { readonly members: number; readonly hasNumbers: bo
       if (code === BACKSLASH) index += 1;
     } else if (code === COLON) members += 1;
     else if (code >= ZERO && code <= NINE) hasNumbers = true;
+    else if (code === CLOSING_BRACKET || code === CLOSING_BRACE) depth -= 1;
+    else if (code === OPENING_BRACKET || code === OPENING_BRACE) {
+      depth += 1;
+      if (depth > DEPTH_MAX) throw new RangeError(`nested more than ${DEPTH_MAX} levels deep`);
+    }
   }
   return { members, hasNumbers };
 }
