@@ -3,7 +3,6 @@ import { createBankDirectory } from '../../apps/server/src/domain/bank.ts';
 import bankEntries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
 import { createFeed, type Feed } from '../../apps/server/src/feed/feed.ts';
 import { claimDeliveries } from '../../apps/server/src/postgres/callback-deliveries.ts';
-import { insertEndpoint } from '../../apps/server/src/postgres/callback-endpoints.ts';
 import { recordResults } from '../../apps/server/src/postgres/callback-results.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
@@ -56,8 +55,12 @@ export async function addClients(database: Database): Promise<EndpointKey[]> {
     const clientId = clientIdOf(index);
     await insertClient(database, { clientId, name: clientId, secretHash: randomBytes(32), scopes: [] });
     const key = { clientId, endpointId: `ep_${randomBytes(10).toString('hex')}` };
-    const fields = { url: 'https://client.example/callbacks', kinds: ['disbursement.succeeded'] };
-    await insertEndpoint(database, { ...key, ...fields, secretSealed: randomBytes(64) }, 1);
+    // In SQL, because the feed of another clone has the tables of that clone.
+    await database.query(
+      `insert into tiba.callback_endpoints (client_id, endpoint_id, url, kinds, secret_sealed)
+       values ($1, $2, 'https://client.example/callbacks', '{disbursement.succeeded}', $3)`,
+      [key.clientId, key.endpointId, randomBytes(64)],
+    );
     endpoints.push(key);
   }
   return endpoints;
