@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
+import pino from 'pino';
 import { changeEndpoint, insertEndpoint } from '../../apps/server/src/postgres/callback-endpoints.ts';
-import type { Database } from '../../apps/server/src/postgres/database.ts';
+import { insertClient } from '../../apps/server/src/postgres/clients.ts';
+import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { insertEvents } from '../../apps/server/src/postgres/events.ts';
 import { eventually } from '../support/eventually.ts';
 import { type DeliverySetup, setUpDeliveries } from './delivery-setup.ts';
 
@@ -180,4 +183,29 @@ test('a process that is killed while it enables an endpoint leaves no delivery b
     assert.ok(disabledAt !== null || late.length === 0, `${late.length} deliveries of an enabled endpoint wait`);
   }
   assert.ok(outcomes.length > 1, 'it was killed at least once');
+});
+
+/** Regression: PostgreSQL made a plan for each execution, because it knew how many clients there were. */
+test('the statement that numbers events keeps its plan, also for events of many clients', async () => {
+  const { connection } = setup.testDatabase;
+  const one = openDatabase({ connection, connectionsMax: 1, log: pino({ level: 'silent' }) });
+  try {
+    const clients = Array.from({ length: 5 }, (_, index) => `plan-${index}`);
+    for (const clientId of clients) {
+      await insertClient(one, { clientId, name: clientId, secretHash: randomBytes(32), scopes: [] });
+    }
+    const event = { kind: 'bank.up', occurredAt: new Date().toISOString(), data: '{}' } as const;
+    for (let version = 1; version <= 10; version += 1) {
+      const events = clients.map((clientId) => ({ ...event, clientId, subjectId: 'CENAIDJA', version }));
+      await one.transaction((query) => insertEvents(query, events));
+    }
+    const plans = await one.query<{ custom: number; generic: number }>(
+      `select custom_plans::int as custom, generic_plans::int as generic
+         from pg_prepared_statements where name = 'number-events'`,
+    );
+    // PostgreSQL makes five plans before it compares them with one for all values.
+    assert.deepEqual(plans, [{ custom: 5, generic: 5 }]);
+  } finally {
+    await one.close();
+  }
 });
