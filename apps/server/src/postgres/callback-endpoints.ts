@@ -162,7 +162,7 @@ export async function beginEndpointChange(
     [clientId, endpointId, url, kinds, disabled, reenabled, before.rows[0]?.now ?? null, disabledBy],
   );
   const lastDue = reenabled && !isPrepared ? await makePendingDue(query, key, '0', 'always') : null;
-  if (reenabled) await notifyDue(query, [key]);
+  if (reenabled && isPrepared) await notifyDue(query, [key]);
   if (rows.length > 0) await noteEndpointChange(query, clientId);
   return {
     changed: rows.map(fromRow)[0] ?? null,
