@@ -134,32 +134,36 @@ describe('account validations', () => {
     assert.match(text.split('\r\n')[1] ?? '', /^1,1,"'=HYPERLINK\(""x""\);' \+1",/);
   });
 
-  /** Regression: a cell that begins with `|`, which calls another program, was not escaped. */
-  test('no cell of the CSV begins with a pipe', async () => {
-    const references = ["|calc.exe'!A1", ' |cmd', '｜cmd', 'x;|cmd', 'a|b'];
+  /** The cells of the CSV, of rows with these references. */
+  async function referenceCells(references: readonly string[]): Promise<(string | undefined)[]> {
     const id = await validations.create(
       references.map((reference) => ({ bank_code: 'BRI', account_number: '5551234567', reference })),
     );
     await validations.untilEnded(id);
     const [, ...lines] = (await validations.read(id, '/results', 'text/csv')).text.trimEnd().split('\r\n');
-    assert.deepEqual(
-      lines.map((line) => line.split(',')[2]),
-      ["'|calc.exe'!A1", "' |cmd", "'｜cmd", "x;'|cmd", 'a|b'],
-    );
+    return lines.map((line) => line.split(',')[2]);
+  }
+
+  /** Regression: a cell that begins with `|`, which calls another program, was not escaped. */
+  test('no cell of the CSV begins with a pipe', async () => {
+    assert.deepEqual(await referenceCells(["|calc.exe'!A1", ' |cmd', '｜cmd', 'x;|cmd', 'a|b']), [
+      "'|calc.exe'!A1",
+      "' |cmd",
+      "'｜cmd",
+      "x;'|cmd",
+      'a|b',
+    ]);
   });
 
   /** Regression: only plain signs were escaped. */
   test('no cell of the CSV is a formula with full-width signs', async () => {
-    const references = ['＝1+1', '＠SUM(1)', '＋1', ' －1', 'x;＝1'];
-    const id = await validations.create(
-      references.map((reference) => ({ bank_code: 'BRI', account_number: '5551234567', reference })),
-    );
-    await validations.untilEnded(id);
-    const [, ...lines] = (await validations.read(id, '/results', 'text/csv')).text.trimEnd().split('\r\n');
-    assert.deepEqual(
-      lines.map((line) => line.split(',')[2]),
-      ["'＝1+1", "'＠SUM(1)", "'＋1", "' －1", "x;'＝1"],
-    );
+    assert.deepEqual(await referenceCells(['＝1+1', '＠SUM(1)', '＋1', ' －1', 'x;＝1']), [
+      "'＝1+1",
+      "'＠SUM(1)",
+      "'＋1",
+      "' －1",
+      "x;'＝1",
+    ]);
   });
 
   test('a stream that follows a validation has every result and ends with the validation', async () => {
