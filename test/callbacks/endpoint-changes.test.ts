@@ -194,9 +194,15 @@ test('the statement that numbers events keeps its plan, also for events of many 
     for (const clientId of clients) {
       await insertClient(one, { clientId, name: clientId, secretHash: randomBytes(32), scopes: [] });
     }
-    const event = { kind: 'bank.up', occurredAt: new Date().toISOString(), data: '{}' } as const;
     for (let version = 1; version <= 10; version += 1) {
-      const events = clients.map((clientId) => ({ ...event, clientId, subjectId: 'CENAIDJA', version }));
+      const events = clients.map((clientId) => ({
+        clientId,
+        subjectId: 'CENAIDJA',
+        version,
+        kind: 'bank.up' as const,
+        occurredAt: new Date().toISOString(),
+        data: '{}',
+      }));
       await one.transaction((query) => insertEvents(query, events));
     }
     const plans = await one.query<{ custom: number; generic: number }>(
