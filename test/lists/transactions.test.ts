@@ -115,7 +115,11 @@ test('any filters, when a page may read few transactions only: nothing is repeat
     } while (position !== null);
     assert.deepEqual(ids, expectedIds(ofAlpha, parameters));
   });
-  await fc.assert(property, { seed: SEED, numRuns: RUNS });
+  // Regression: with rare seeds no page ended early. No transaction has this bank, so here each page does.
+  const examples: [Filter, { limit: number; scannedMax: number }][] = [
+    [{ bank_code: 'NONE' }, { limit: 50, scannedMax: 10 }],
+  ];
+  await fc.assert(property, { seed: SEED, numRuns: RUNS, examples });
   assert.ok(shortPages > 0, 'no page ended early');
 });
 
