@@ -92,7 +92,9 @@ for (const [index, [state, { expectedBy, overdueSince }]] of Object.entries(IN_P
   test(`the messages of a transaction in PROCESS stay when it ${state}`, async () => {
     const client = await addOwnClient(service);
     const { clientId } = client;
-    const id = { client_id: clientId, transaction_id: `RP000000000${index}`, reference_id: 'RP' };
+    // Of now: the service must not find it overdue meanwhile, which is a status update as well.
+    const created_at = new Date().toISOString();
+    const id = { client_id: clientId, transaction_id: `RP000000000${index}`, reference_id: 'RP', created_at };
     await service.feed(statusUpdate(id));
     await service.feed(statusUpdate({ ...id, external_id: '4711' }));
     await age(sql, client);

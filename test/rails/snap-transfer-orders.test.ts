@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import pino from 'pino';
 import { createSnapTransfers, type SnapTransfers } from '../../apps/server/src/rails/snap/transfers.ts';
 import { startDemoCore } from '../../apps/server/src/sandbox/demo-core.ts';
+import { eventually } from '../support/eventually.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { startTestService, testBanks } from '../support/service.ts';
 import { CLIENT_KEY, CLIENT_SECRET, inquiryOf } from './connection.ts';
@@ -118,8 +119,11 @@ for (const code of ['4041818', '4091801']) {
     });
     assert.equal(created.bank, 'unknown');
     assert.equal(bank.statusInquiries.length, 0);
-    const { json } = await service.get(`/api/v1/check-status/${created.transactionId}`);
-    assert.equal(json.data?.['status'], 'SUCCESS');
-    assert.equal(bank.statusInquiries.length, 1);
+    // A status check waits for its inquiry for a bounded time only.
+    await eventually('a status check is answered SUCCESS', async () => {
+      const { json } = await service.get(`/api/v1/check-status/${created.transactionId}`);
+      return json.data?.['status'] === 'SUCCESS';
+    });
+    assert.notEqual(bank.statusInquiries.length, 0);
   });
 }
