@@ -92,7 +92,13 @@ async function endWhatPeopleDid(query: Query): Promise<void> {
 async function record(query: Query): Promise<Restore & { readonly clients: number }> {
   // A distributed PostgreSQL changes the copies of a table only where it has read the others one node after the other.
   if (query.distributed === true) await query("set local citus.multi_shard_modify_mode to 'sequential'");
-  await query('lock table tiba.restores, tiba.event_sequences in share row exclusive mode');
+  await query('lock table tiba.restores in share row exclusive mode');
+  // Others lock a proposal, a client or a bank first, and then the numbers of events: in this order, as here, no two of
+  // them wait for each other.
+  await endWhatPeopleDid(query);
+  await query('update tiba.clients set tokens_valid_from = now()');
+  await query('lock table tiba.bank_availability in exclusive mode');
+  await query('lock table tiba.event_sequences in share row exclusive mode');
   const { rows } = await query<{ epoch: string; restored_at: Date; restored_to: Date | null }>(
     // Processes wrote their heartbeats until the moment of the backup.
     `insert into tiba.restores (epoch, restored_to)
@@ -118,10 +124,8 @@ async function record(query: Query): Promise<Restore & { readonly clients: numbe
   );
   const versionFloor = Math.floor(Number(restore.epoch) / SECONDS_PER_VERSION);
   await query('update tiba.bank_availability set version = greatest(version, $1::integer)', [versionFloor]);
-  await query('update tiba.clients set tokens_valid_from = now()');
   // Triggers notify as well, except on a distributed PostgreSQL.
   await query("select pg_notify($1, ''), pg_notify($2, '')", [CLIENTS_CHANNEL, RESTORES_CHANNEL]);
-  await endWhatPeopleDid(query);
   const { epoch, restored_at: restoredAt, restored_to: restoredTo } = restore;
   return { epoch: Number(epoch), restoredAt, restoredTo, clients: rowCount ?? 0 };
 }
