@@ -117,7 +117,7 @@ for (const [name, { prepare, change }] of Object.entries(CHANGES)) {
           setup.database.transaction(async (query) => {
             const result = await work(query);
             // Before the endpoint itself is changed: its deliveries became due.
-            if (result === null) return result;
+            if (typeof result === 'boolean') return result;
             feeding = setup.succeed(1);
             await untilLockWaits(1);
             return result;

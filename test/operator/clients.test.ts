@@ -259,7 +259,11 @@ test('a caller gives only scopes that it could use itself, and no person those o
   await propose('POST', 'clients/gamma/secrets');
 });
 
-test('enabling an endpoint makes its deliveries due in short transactions, at once or by approval', async () => {
+/**
+ * Regression: where the URL was changed as well, the deliveries became due after the endpoint was enabled, and those
+ * that a killed process left waited for up to a day.
+ */
+test('deliveries become due in short transactions before their endpoint is enabled, at once or by approval', async () => {
   const { token } = await service.addClient('silent', ['callbacks:manage']);
   const { endpointId } = await register(service, {}, token);
   // A disabled client is sent nothing: what is due stays due.
@@ -269,6 +273,13 @@ test('enabling an endpoint makes its deliveries due in short transactions, at on
      select 'silent', $1, n, now() from generate_series(1, 2500) n`,
     [endpointId],
   );
+  await sql(`
+    create function late() returns trigger language plpgsql as $$ begin
+      if exists (select from tiba.callback_endpoints e where e.endpoint_id = new.endpoint_id and e.disabled_at is null)
+      then raise exception 'the endpoint is enabled already'; end if;
+      return new;
+    end $$;
+    create trigger late before update on tiba.callback_outbox for each row execute function late()`);
   const one = `clients/silent/callback-endpoints/${endpointId}`;
   for (const enable of [
     () => done('PATCH', one, { disabled: false }),
@@ -284,6 +295,7 @@ test('enabling an endpoint makes its deliveries due in short transactions, at on
     );
     assert.deepEqual(due, { due: 2_500, transactions: 3 });
   }
+  await sql('drop function late() cascade');
 });
 
 test('a client uses SNAP with a key and a secret, until it is ended', async () => {

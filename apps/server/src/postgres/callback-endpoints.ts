@@ -1,4 +1,4 @@
-import type { Database, Query } from './database.ts';
+import { type Database, DatabaseContended, type Query } from './database.ts';
 import { databaseOfClient } from './distributed/one-client.ts';
 import { type EndpointKey, notifyDue } from './due-endpoints.ts';
 import { noteEndpointChange } from './events.ts';
@@ -100,46 +100,32 @@ export async function changeEndpoint(
   key: EndpointKey,
   changes: NullableChanges,
 ): Promise<CallbackEndpoint | null> {
-  const own = databaseOfClient(database, key.clientId);
-  const isPrepared = changes.disabled === false && (await prepareEnabling(database, key));
-  const { changed, makeRestDue } = await own.transaction((query) =>
-    beginEndpointChange(query, key, changes, isPrepared),
-  );
-  await makeRestDue(own);
-  return changed;
+  if (changes.disabled === false) await prepareEnabling(database, key);
+  return databaseOfClient(database, key.clientId).transaction((query) => changeEndpointIn(query, key, changes));
 }
 
 type NullableChanges = { [Field in keyof EndpointChanges]: EndpointChanges[Field] | null };
 
 /**
- * Makes the pending deliveries of a disabled endpoint due, in transactions that each lock few of them. Nothing is sent
- * before the endpoint is enabled, which comes last: a process that is killed leaves a disabled endpoint, and not an
- * enabled one with deliveries that wait for up to a day. Returns whether the endpoint was disabled.
+ * Makes the pending deliveries of an endpoint due if it is disabled, in transactions that each lock few of them.
+ * Nothing is sent before the endpoint is enabled, which comes last: a process that is killed leaves a disabled
+ * endpoint, and not an enabled one with deliveries that wait for up to a day.
  */
-export async function prepareEnabling(database: Database, key: EndpointKey): Promise<boolean> {
-  const endpoint = await findEndpoint(database, key);
-  if (endpoint === null || endpoint.disabledAt === null) return false;
-  await makeAllDue(databaseOfClient(database, key.clientId), key, '0', 'while disabled');
-  return true;
+export async function prepareEnabling(database: Database, key: EndpointKey): Promise<void> {
+  const own = databaseOfClient(database, key.clientId);
+  let mayBeMore = true;
+  while (mayBeMore) mayBeMore = await own.transaction((query) => makePendingDue(query, key));
 }
 
-/** A change whose database transaction also makes the first pending deliveries due. */
-interface BegunChange {
-  readonly changed: CallbackEndpoint | null;
-  /**
-   * Makes the others due. It must run when the change is committed, in transactions of its own, each of which locks few
-   * deliveries.
-   */
-  readonly makeRestDue: (database: Database) => Promise<void>;
-}
-
-/** `changeEndpoint` as a part of a database transaction. `isPrepared`: its pending deliveries are due already. */
-export async function beginEndpointChange(
+/**
+ * `changeEndpoint` as a part of a database transaction. Call `prepareEnabling` before one that enables the endpoint.
+ * @throws DatabaseContended when it was disabled after that, and has too many deliveries for one transaction
+ */
+export async function changeEndpointIn(
   query: Query,
   key: EndpointKey,
   { url = null, kinds = null, disabled = null, disabledBy = 'client' }: NullableChanges,
-  isPrepared = false,
-): Promise<BegunChange> {
+): Promise<CallbackEndpoint | null> {
   const { clientId, endpointId } = key;
   const before = await query<{ disabled: boolean; now: string }>(
     `select disabled_at is not null as disabled, now()::text as now from tiba.callback_endpoints
@@ -147,6 +133,9 @@ export async function beginEndpointChange(
     [clientId, endpointId],
   );
   const reenabled = disabled === false && before.rows[0]?.disabled === true;
+  // Attempts that were in flight when it was disabled have set another time since.
+  if (reenabled && (await makePendingDue(query, key)))
+    throw new DatabaseContended('an endpoint was disabled meanwhile');
   const { rows } = await query<EndpointRow>(
     `update tiba.callback_endpoints
         set url = coalesce($3, url),
@@ -161,51 +150,37 @@ export async function beginEndpointChange(
      returning ${ENDPOINT_COLUMNS}`,
     [clientId, endpointId, url, kinds, disabled, reenabled, before.rows[0]?.now ?? null, disabledBy],
   );
-  const lastDue = reenabled && !isPrepared ? await makePendingDue(query, key, '0', 'always') : null;
-  if (reenabled && isPrepared) await notifyDue(query, [key]);
+  if (reenabled) await notifyDue(query, [key]);
   if (rows.length > 0) await noteEndpointChange(query, clientId);
-  return {
-    changed: rows.map(fromRow)[0] ?? null,
-    makeRestDue: (database) => makeAllDue(database, key, lastDue, 'always'),
-  };
+  return rows.map(fromRow)[0] ?? null;
 }
-
-/** From the sequence after `lastDue`; nothing when it is null. */
-async function makeAllDue(database: Database, key: EndpointKey, lastDue: string | null, when: When): Promise<void> {
-  for (let last = lastDue; last !== null; ) {
-    const after = last;
-    last = await database.transaction((query) => makePendingDue(query, key, after, when));
-  }
-}
-
-/** `while disabled`: nothing is made due when the endpoint is enabled, because another request has enabled it. */
-type When = 'always' | 'while disabled';
 
 /** Deliveries in one statement: few enough that it ends well within the statement timeout. */
 const DUE_BATCH_SIZE = 1_000;
 
-/** Makes the next pending deliveries due. Returns the last sequence; null when there are no more. */
-async function makePendingDue(query: Query, key: EndpointKey, after: string, when: When): Promise<string | null> {
-  const { rows } = await query<{ last: string | null; count: number }>(
+/**
+ * Makes pending deliveries that wait for a later attempt due, if their endpoint is disabled: when it is not, another
+ * request has enabled it. Returns whether there may be more.
+ */
+async function makePendingDue(query: Query, key: EndpointKey): Promise<boolean> {
+  const { rows } = await query<{ count: number }>(
     // The array allows only look-ups by key. A join could execute the locking select again for each row, and then it
     // takes more deliveries than its limit.
     `with waiting as materialized (
        select sequence from tiba.callback_outbox
-        where client_id = $1 and endpoint_id = $2 and state = 'pending' and sequence > $3
-          and ($4 = 'always' or exists (select from tiba.callback_endpoints e
-                                         where e.client_id = $1 and e.endpoint_id = $2 and e.disabled_at is not null))
-        order by sequence limit ${DUE_BATCH_SIZE} for no key update
+        where client_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at > now()
+          and exists (select from tiba.callback_endpoints e
+                       where e.client_id = $1 and e.endpoint_id = $2 and e.disabled_at is not null)
+        order by next_attempt_at limit ${DUE_BATCH_SIZE} for no key update
      ), due as (
        update tiba.callback_outbox d set next_attempt_at = now()
         where d.client_id = $1 and d.endpoint_id = $2 and d.sequence = any (array(select sequence from waiting))
-       returning d.sequence
+       returning 1
      )
-     select max(sequence)::text as last, count(*)::int as count from due`,
-    [key.clientId, key.endpointId, after, when],
+     select count(*)::int as count from due`,
+    [key.clientId, key.endpointId],
   );
-  const { last = null, count = 0 } = rows[0] ?? {};
-  if (count > 0 && when === 'always') await notifyDue(query, [key]);
-  return count === DUE_BATCH_SIZE ? last : null;
+  return rows[0]?.count === DUE_BATCH_SIZE;
 }
 
 /** Returns the time until which the former secret signs too; null when there is no such endpoint. */

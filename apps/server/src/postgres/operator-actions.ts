@@ -88,8 +88,6 @@ export interface Recorded<T> {
   readonly record: ActionRecord | null;
   /** A further record, of what another person had proposed. */
   readonly next?: { readonly actor: Actor; readonly record: ActionRecord };
-  /** What is left to do once all of it is committed, in transactions of its own. The answer waits for it. */
-  readonly afterCommit?: ((database: Database) => Promise<void>) | undefined;
 }
 
 type ActionRecord = Omit<NewOperatorAction, keyof Actor>;
@@ -99,23 +97,21 @@ type ActionRecord = Omit<NewOperatorAction, keyof Actor>;
  * database whose statements belong to that transaction. `timeoutMs` is the deadline of each statement, for work that
  * takes longer than others may.
  */
-export async function recordingAction<T>(
+export function recordingAction<T>(
   database: Database,
   actor: Actor,
   work: (inside: Database) => Promise<Recorded<T>>,
   timeoutMs?: number,
 ): Promise<T> {
-  const { result, afterCommit } = await database.transaction(
+  return database.transaction(
     async (query) => {
-      const done = await work(insideOf(database, query, timeoutMs));
-      if (done.record !== null) await appendAction(query, actor, done.record);
-      if (done.next !== undefined) await appendAction(query, done.next.actor, done.next.record);
-      return done;
+      const { result, record, next } = await work(insideOf(database, query, timeoutMs));
+      if (record !== null) await appendAction(query, actor, record);
+      if (next !== undefined) await appendAction(query, next.actor, next.record);
+      return result;
     },
     timeoutMs === undefined ? {} : { timeoutMs },
   );
-  await afterCommit?.(database);
-  return result;
 }
 
 const insideOf = (database: Database, query: Query, outerTimeoutMs = 0): Database => ({

@@ -8,8 +8,8 @@ import type { JsonObject } from '../../../lib/exact-json.ts';
 import { ownProperty } from '../../../lib/own-property.ts';
 import type { DestinationResult } from '../../../outbound/destination.ts';
 import {
-  beginEndpointChange,
   type CallbackEndpoint,
+  changeEndpointIn,
   findEndpoint,
   insertEndpoint,
   listEndpoints,
@@ -20,7 +20,6 @@ import {
 import type { Database } from '../../../postgres/database.ts';
 import type { EndpointKey } from '../../../postgres/due-endpoints.ts';
 import { lockManagedState } from '../../../postgres/managed-state.ts';
-import type { Recorded } from '../../../postgres/operator-actions.ts';
 import { isEndpointId, readDisabled, readKinds, readUrl } from '../../callbacks/endpoint-resource.ts';
 import { DEFAULT_KINDS, ENDPOINTS_MAX, newEndpointId } from '../../callbacks/register-endpoint.ts';
 import { OVERLAP_SECONDS } from '../../callbacks/rotate-secret.ts';
@@ -91,10 +90,6 @@ export function clientEndpoints(app: FastifyInstance, dependencies: ClientEndpoi
       const order = await readChange(request, dependencies);
       const { client_id: clientId, endpoint_id: subjectId } = order;
       const requested = { reason: reasonOf(request), clientId, subjectId, message: MESSAGES.changed };
-      // Before the change, unless a second person may have to approve it: until then a proposal changes nothing.
-      if (order.disabled === false && order.url === null) {
-        await prepareEnabling(database, { clientId, endpointId: subjectId });
-      }
       // Where callbacks go matters as much as the secret that signs them.
       return change(request, reply, { kinds: order.url === null ? [] : ['keys'], change: order, ...requested });
     },
@@ -202,14 +197,16 @@ const endpointChange = (seal: Seal): GuardedOperation<EndpointChange> =>
   operationOnEndpoint({
     action: 'endpoint change',
 
+    async prepare(database, { client_id: clientId, endpoint_id: endpointId, disabled }) {
+      if (disabled === false) await prepareEnabling(database, { clientId, endpointId });
+    },
+
     async apply(inside, { client_id: clientId, endpoint_id: endpointId, url, kinds, disabled }) {
       const changes = { url: url === null ? null : openUrl(seal, url), kinds, disabled };
       const order = { ...changes, disabledBy: 'operator' } as const;
-      const { changed, makeRestDue } = await inside.transaction((query) =>
-        beginEndpointChange(query, { clientId, endpointId }, order),
-      );
+      const changed = await inside.transaction((query) => changeEndpointIn(query, { clientId, endpointId }, order));
       if (changed === null) throw noEndpoint();
-      return { data: endpointJson(changed), afterCommit: makeRestDue };
+      return endpointJson(changed);
     },
   });
 
@@ -222,23 +219,19 @@ const endpointRotate = (seal: Seal): GuardedOperation<EndpointOrder> =>
       const key = { clientId, endpointId };
       const until = await rotateEndpointSecret(inside, key, seal.seal(secret), OVERLAP_SECONDS);
       if (until === null) throw noEndpoint();
-      return { data: { endpoint_id: endpointId, secret, former_secret_until: until } };
+      return { endpoint_id: endpointId, secret, former_secret_until: until };
     },
   });
 
 /** A change of one endpoint, recorded with what can be changed about it before and after. */
 const operationOnEndpoint = <Change extends EndpointOrder>({
-  action,
   apply,
-}: {
-  readonly action: string;
-  /** Resolves to the `data` of the answer, and to what is done once the change is committed. @throws ApiError */
-  readonly apply: (
-    inside: Database,
-    change: Change,
-  ) => Promise<Pick<Recorded<string>, 'afterCommit'> & { readonly data: object }>;
+  ...operation
+}: Pick<GuardedOperation<Change>, 'action' | 'prepare'> & {
+  /** Resolves to the `data` of the answer. @throws ApiError */
+  readonly apply: (inside: Database, change: Change) => Promise<object>;
 }): GuardedOperation<Change> => ({
-  action,
+  ...operation,
 
   async lockState(inside, { client_id: clientId, endpoint_id: endpointId }) {
     const state = await lockEndpointState(inside, { clientId, endpointId });
@@ -249,10 +242,10 @@ const operationOnEndpoint = <Change extends EndpointOrder>({
   async execute(inside, change, reason) {
     const { client_id: clientId, endpoint_id: endpointId } = change;
     const before = await lockEndpointState(inside, { clientId, endpointId });
-    const { data, afterCommit } = await apply(inside, change);
+    const data = await apply(inside, change);
     const after = await lockEndpointState(inside, { clientId, endpointId });
-    const record = { action, clientId, subjectId: endpointId, reason, before, after };
-    return { result: JSON.stringify(data), record: before === after ? null : record, afterCommit };
+    const record = { action: operation.action, clientId, subjectId: endpointId, reason, before, after };
+    return { result: JSON.stringify(data), record: before === after ? null : record };
   },
 });
 

@@ -38,15 +38,20 @@ export async function approve(
   const { payload_hash: payloadHash } = fieldsOf(request, ['payload_hash', 'reason']);
   const reason = reasonOf(request);
   if (typeof payloadHash !== 'string' || !HASH.test(payloadHash)) throw invalidRequest(HASH_MESSAGE);
-  const work = async (inside: Database): Promise<Recorded<Decided>> => {
+  const lock = async (inside: Database): Promise<Approvable> => {
     const proposal = await lockPending(inside, request);
     if (isOwn(proposal, request)) throw new ApiError('FORBIDDEN', { message: OWN_PROPOSAL, headers: CHALLENGE });
     const operation = fourEyes.operationOf(proposal.action);
     if (operation === undefined) throw conflict(UNKNOWN_ACTION);
     const hash = hashOfPayload(proposal.payload);
     if (!hash.equals(proposal.payloadHash) || hash.toString('hex') !== payloadHash) throw conflict(CHANGED_PAYLOAD);
-    return execute(inside, request, { proposal, operation, reason }).catch(refusedByChange);
+    return { proposal, operation };
   };
+  // Locked for this statement only, and once more in the database transaction that makes the change.
+  const { proposal, operation } = await lock(database);
+  await operation.prepare?.(database, readPayload(proposal.payload).change);
+  const work = async (inside: Database): Promise<Recorded<Decided>> =>
+    execute(inside, request, { ...(await lock(inside)), reason }).catch(refusedByChange);
   const decided = await recordingAction(database, actorOf(request), work);
   if (decided.conflict !== null) throw conflict(decided.conflict);
   return decided;
@@ -58,16 +63,15 @@ function refusedByChange(error: unknown): never {
   throw error;
 }
 
-interface Approved {
+interface Approvable {
   readonly proposal: Proposal;
   readonly operation: GuardedOperation<JsonObject>;
-  readonly reason: string;
 }
 
 async function execute(
   inside: Database,
   request: FastifyRequest,
-  { proposal, operation, reason }: Approved,
+  { proposal, operation, reason }: Approvable & { readonly reason: string },
 ): Promise<Recorded<Decided>> {
   const { proposalId, clientId, before, payload } = proposal;
   const { change } = readPayload(payload);
@@ -85,7 +89,6 @@ async function execute(
   return {
     result: { proposal: decided, conflict: null, result: executed.result },
     record: { ...record, action: 'proposal approve' },
-    afterCommit: executed.afterCommit,
     ...(executed.record === null ? {} : { next: { actor: proposerOf(proposal, decision), record: executed.record } }),
   };
 }

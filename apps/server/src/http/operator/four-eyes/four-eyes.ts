@@ -43,6 +43,7 @@ export function createFourEyes(options: FourEyesOptions): FourEyes {
         const kinds = requested.kinds.filter((kind) => approved.includes(kind));
         if (kinds.length > 0) return propose(options, operation, request, reply, { ...requested, kinds });
         const { change, reason, message } = requested;
+        await operation.prepare?.(database, change);
         const work = (inside: Database) => operation.execute(inside, change, reason);
         const data = await recordingAction(database, actorOf(request), work);
         return sendOperatorSuccess(reply, message, data);

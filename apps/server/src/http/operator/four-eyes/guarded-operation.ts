@@ -14,6 +14,11 @@ export interface GuardedOperation<Change extends JsonObject> {
    * @throws ApiError when there is nothing to change
    */
   readonly lockState: (inside: Database, change: Change) => Promise<string | null>;
+  /**
+   * What must be done before the change, in database transactions of its own: too much for the one that makes it. It
+   * may be repeated, and the change may be refused after it. A proposal is prepared when it is approved.
+   */
+  readonly prepare?: (database: Database, change: Change) => Promise<void>;
   /** Makes the change. The result is the `data` of the answer, as JSON. @throws ApiError */
   readonly execute: (inside: Database, change: Change, reason: string) => Promise<Recorded<string>>;
 }
