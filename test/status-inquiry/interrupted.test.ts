@@ -132,6 +132,50 @@ test('a reversal is stored in one database transaction: none can get lost after 
   assert.deepEqual(updates.map(({ outcome }) => outcome).toSorted(), ['advanced', 'inserted', 'reversed']);
 });
 
+/** Regression: the core's SUCCESS had ended the inquiries: the answer was lost until the core reported a reversal. */
+test('a final answer is stored when PostgreSQL is back, also where there are no inquiries any more', async () => {
+  const [id = ''] = idsOf('TP', 1);
+  await bench.insertTransactions([id], START);
+  let transactions = 0;
+  const { inquiries, transactionUpdater } = bench.startProcess({
+    rails: [bank.rail(keys)],
+    onTransaction() {
+      transactions += 1;
+      if (transactions === 2 || transactions === 3) {
+        throw new DatabaseUnavailable(new Error('PostgreSQL restarts'), true);
+      }
+    },
+  });
+  script = async (request, response) => {
+    const update = { clientId: 'alpha', transactionId: referenceOf(request), status: 'SUCCESS' } as const;
+    await transactionUpdater.apply([{ line: 1, source: 'core', raw: '{}', update }], DUE);
+    answerStatus('04')(request, response);
+  };
+  await inquiries.poll(DUE);
+  const { status, reversed_at: reversedAt } = (await transactionsIn(bench.database)).get(id) ?? assert.fail();
+  assert.equal(status, 'SUCCESS');
+  assert.ok(reversedAt !== null);
+});
+
+test('a process that stops does not wait for PostgreSQL with the answers that it has', {
+  timeout: 30_000,
+}, async () => {
+  const [id = ''] = idsOf('TW', 1);
+  await bench.insertTransactions([id], START);
+  script = answerStatus('00');
+  const stopping = bench.startProcess({
+    rails: [bank.rail(keys)],
+    onTransaction() {
+      throw new DatabaseUnavailable(new Error('PostgreSQL restarts'), true);
+    },
+  });
+  const polled = stopping.inquiries.poll(DUE);
+  await until('storing failed', () => stopping.logged.some(({ msg }) => String(msg).startsWith('storing status')));
+  await stopping.close();
+  await polled;
+  assert.equal((await transactionsIn(bench.database)).get(id)?.status, 'PROCESS');
+});
+
 test('contradictory or malformed answers change nothing, and the inquiry is repeated', async () => {
   const WRONG_ANSWERS: readonly Record<string, unknown>[] = [
     { originalPartnerReferenceNo: 'TY0000000099' },

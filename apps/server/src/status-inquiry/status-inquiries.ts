@@ -81,7 +81,9 @@ export function createStatusInquiries(dependencies: StatusInquiriesDependencies)
     tracing = null,
   } = dependencies;
   const rails = new Map<string, InquiryRail>();
-  replaceRails(rails, dependencies.rails, dependencies);
+  const stopping = new AbortController();
+  const inquiryRailOf = createInquiryRails(dependencies, stopping.signal);
+  replaceRails(rails, dependencies.rails, inquiryRailOf);
   const { banks } = dependencies;
   const inFlight = createInFlightInquiries({ banks, metrics, log, clock, tracing, timeoutMs: inquiryTimeoutMs });
   const recentInquiries = createRecentInquiries();
@@ -114,10 +116,11 @@ export function createStatusInquiries(dependencies: StatusInquiriesDependencies)
         createFailureLog(log, 'finding rails with due status inquiries failed; will retry'),
       );
     },
-    replaceRails: (newRails) => replaceRails(rails, newRails, dependencies),
+    replaceRails: (newRails) => replaceRails(rails, newRails, inquiryRailOf),
     async close() {
       await loop?.stop();
       inFlight.close();
+      stopping.abort();
       await poller.close();
       await refresher.close();
       await inFlight.whenIdle();
@@ -129,22 +132,26 @@ export function createStatusInquiries(dependencies: StatusInquiriesDependencies)
 function replaceRails(
   known: Map<string, InquiryRail>,
   rails: readonly Rail[],
-  dependencies: StatusInquiriesDependencies,
+  inquiryRailOf: (rail: StatusInquiryRail) => InquiryRail,
 ): void {
   const former = new Map(known);
   known.clear();
   for (const rail of rails.filter(supportsStatusInquiry)) {
     const kept = former.get(rail.name);
-    known.set(rail.name, kept?.rail === rail ? kept : inquiryRailOf(rail, dependencies));
+    known.set(rail.name, kept?.rail === rail ? kept : inquiryRailOf(rail));
   }
 }
 
-function inquiryRailOf(rail: StatusInquiryRail, dependencies: StatusInquiriesDependencies): InquiryRail {
-  const { database, transactionUpdater, metrics, log, unknownGraceMs = UNKNOWN_GRACE_MS } = dependencies;
-  const concurrency = createAdaptiveConcurrency((isFailing) => {
-    if (isFailing) log.warn({ rail: rail.name }, 'status inquiries failing; concurrency reduced');
-    else log.info({ rail: rail.name }, 'status inquiries recovered: the bank answers again; concurrency rises');
-  });
-  const outcomes = createInquiryOutcomes(rail.name, { database, transactionUpdater, metrics, log, unknownGraceMs });
-  return { rail, concurrency, outcomes };
+function createInquiryRails(
+  { database, transactionUpdater, metrics, log, unknownGraceMs = UNKNOWN_GRACE_MS }: StatusInquiriesDependencies,
+  stopping: AbortSignal,
+): (rail: StatusInquiryRail) => InquiryRail {
+  const dependencies = { database, transactionUpdater, metrics, log, unknownGraceMs, stopping };
+  return (rail) => {
+    const concurrency = createAdaptiveConcurrency((isFailing) => {
+      if (isFailing) log.warn({ rail: rail.name }, 'status inquiries failing; concurrency reduced');
+      else log.info({ rail: rail.name }, 'status inquiries recovered: the bank answers again; concurrency rises');
+    });
+    return { rail, concurrency, outcomes: createInquiryOutcomes(rail.name, dependencies) };
+  };
 }

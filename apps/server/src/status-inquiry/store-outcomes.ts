@@ -3,7 +3,7 @@ import { isFinal } from '../domain/transaction.ts';
 import { createBatcher } from '../lib/batcher.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import type { Database } from '../postgres/database.ts';
+import { type Database, DatabaseUnavailable, retryWhileUnavailable } from '../postgres/database.ts';
 import { type NextStatusInquiry, releaseStatusInquiries } from '../postgres/status-inquiries.ts';
 import type { ClaimedStatusInquiry } from '../postgres/status-inquiry-claims.ts';
 import type { StatusInquiryOutcome } from '../rails/rail.ts';
@@ -18,11 +18,14 @@ export interface InquiryOutcomesDependencies {
   readonly log: Log;
   /** How long a bank may not know a transfer before a person has to review it. */
   readonly unknownGraceMs: number;
+  /** Aborted when the process stops: answers that could not be stored are then dropped. */
+  readonly stopping: AbortSignal;
 }
 
 /**
  * Stores the outcomes of one rail's status inquiries. Neither function rejects: an inquiry whose outcome could not be
- * stored is made again when its lease ends, unless another source has ended the transaction in the meantime.
+ * stored is made again when its lease ends. It is not when another source has ended the transaction in the meantime, so
+ * a final answer, which may be a reversal, is kept for a minute until PostgreSQL is back.
  */
 export interface InquiryOutcomes {
   /** Resolves when the outcome is committed. */
@@ -35,14 +38,34 @@ type StatusOutcome = Extract<StatusInquiryOutcome, { kind: 'status' }>;
 type InquiryWithStatus = CompletedInquiry & { readonly outcome: StatusOutcome };
 
 const BATCH_MAX = 200;
+/** Longer than a restart of PostgreSQL takes. */
+const RETRY_MS = 60_000;
 
 /** Outcomes that arrive while others are being stored are stored together. */
 export function createInquiryOutcomes(rail: string, dependencies: InquiryOutcomesDependencies): InquiryOutcomes {
-  const { database, transactionUpdater, metrics, log, unknownGraceMs } = dependencies;
-  const batches = createBatcher<CompletedInquiry>((batch) => storeBatch(batch).catch(logFailure), BATCH_MAX);
+  const { database, transactionUpdater, metrics, log, unknownGraceMs, stopping } = dependencies;
+  const batches = createBatcher(storeOrRetry, BATCH_MAX);
+  /** Apart from the others: on a distributed PostgreSQL, only those of some clients may have to wait. */
+  const retries = createBatcher(retry, BATCH_MAX);
 
   const logFailure = (error: unknown): void =>
     log.warn({ err: error, rail }, 'storing status inquiry outcomes failed; will inquire again when the lease ends');
+
+  async function storeOrRetry(batch: readonly CompletedInquiry[]): Promise<(Promise<void> | undefined)[]> {
+    try {
+      await storeBatch(batch);
+      return [];
+    } catch (error) {
+      logFailure(error);
+      const isRetried = error instanceof DatabaseUnavailable;
+      return batch.map((completed) => (isRetried && hasFinalStatus(completed) ? retries.add(completed) : undefined));
+    }
+  }
+
+  async function retry(inquiries: readonly InquiryWithStatus[]): Promise<void> {
+    const signal = AbortSignal.any([stopping, AbortSignal.timeout(RETRY_MS)]);
+    await retryWhileUnavailable(() => apply(inquiries), { signal }).catch(logFailure);
+  }
 
   async function storeBatch(batch: readonly CompletedInquiry[]): Promise<void> {
     const withStatus = batch.filter(hasStatus);
@@ -75,13 +98,16 @@ export function createInquiryOutcomes(rail: string, dependencies: InquiryOutcome
   }
 
   return {
-    store: batches.add,
+    store: (completed) => batches.add(completed),
     release: (claimed) =>
       releaseStatusInquiries(database, [{ claimed, next: unchangedInquiry(claimed) }]).catch(logFailure),
   };
 }
 
 const hasStatus = (completed: CompletedInquiry): completed is InquiryWithStatus => completed.outcome.kind === 'status';
+
+const hasFinalStatus = (completed: CompletedInquiry): completed is InquiryWithStatus =>
+  hasStatus(completed) && isFinal(completed.outcome.status);
 
 const sourceOf = ({ rail }: ClaimedStatusInquiry): string => `rail:${rail}`;
 
