@@ -56,6 +56,21 @@ test('the backlog of callbacks, overdue transactions and the age of the feed', a
   }
 });
 
+// Regression: Prometheus sees no increase in a series that begins with 1, so these alerts missed the first one.
+test('what an alert is about from the first one on is counted from 0', async () => {
+  await service.get('/api/v1/check-status/NONE');
+  const metrics = await scrape();
+  assert.equal(
+    valueOf(metrics, 'tiba_http_requests_total{route="/api/v1/check-status/:transaction_id",status="500"}'),
+    0,
+  );
+  for (const reason of ['gone', 'failing'])
+    assert.equal(valueOf(metrics, `tiba_callback_endpoints_disabled_total{reason="${reason}"}`), 0);
+  for (const signal of ['accounts_per_day', 'not_found_ratio', 'sequential_numbers', 'clustered_numbers'])
+    for (const level of ['slowed', 'blocked'])
+      assert.equal(valueOf(metrics, `tiba_enumeration_restrictions_total{signal="${signal}",level="${level}"}`), 0);
+});
+
 test('a refusal counts for its client, and nothing else does', async () => {
   const narrow = await service.addClient('narrow', ['status:read'], { 'check-status': 1 });
   const statuses = [];

@@ -4,7 +4,12 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type Span, type Tracing, traceFields } from '../observability/tracing/tracing.ts';
 import type { ClaimedDelivery } from '../postgres/callback-deliveries.ts';
-import { type EndpointHealth, type RecordedAttempt, recordResults } from '../postgres/callback-results.ts';
+import {
+  type EndpointHealth,
+  RECEIVER_REASONS,
+  type RecordedAttempt,
+  recordResults,
+} from '../postgres/callback-results.ts';
 import { type Database, retryWhileUnavailable } from '../postgres/database.ts';
 import { delayAfterMs } from './retry-schedule.ts';
 import { type AttemptResult, createMessage, endAttempt, type SendCallback, succeeded } from './send.ts';
@@ -37,6 +42,8 @@ export function createAttempts(dependencies: AttemptsDependencies): Attempts {
     signal: abandoned,
     report: createFailureLog(log, 'recording callback results failed; will retry'),
   };
+  // From 0 on: Prometheus sees no increase in a series that begins with 1, so an alert would miss the first one.
+  for (const reason of RECEIVER_REASONS) metrics.callbackEndpointsDisabled.inc({ reason }, 0);
 
   return {
     async make({ endpoint, ...event }) {

@@ -124,6 +124,8 @@ const createOutcomeMetrics = () => ({
     },
     subject: 'route',
     outcome: 'status',
+    // TibaInternalErrors.
+    countedFromZero: 500,
   }),
   inquiries: createOutcomes({
     counter: { name: 'tiba_inquiries_total', help: 'Account inquiries sent to a rail, by outcome.' },

@@ -20,6 +20,11 @@ export interface OutcomesOptions {
   /** The names of the two labels. Both must have few values, and never a value that a caller chose. */
   readonly subject: string;
   readonly outcome: string;
+  /**
+   * An outcome that each subject has from its first event on, with 0: Prometheus sees no increase in a series that
+   * begins with 1, so an alert would miss the first one.
+   */
+  readonly countedFromZero?: number;
 }
 
 interface Metric {
@@ -49,10 +54,10 @@ export function createOutcomes(options: OutcomesOptions): Outcomes {
   const subjects = new Map<string, Counts>();
 
   function begin(name: string): Counts {
-    const counts = {
-      outcomes: new Map<string, number>(),
+    const counts: Counts = {
+      outcomes: new Map(options.countedFromZero === undefined ? [] : [[options.countedFromZero, 0]]),
       buckets: new Float64Array(BUCKETS_MS.length + 1),
-      exemplars: new Map<number, Exemplar>(),
+      exemplars: new Map(),
       sumMs: 0,
     };
     subjects.set(name, counts);

@@ -43,8 +43,11 @@ export interface EndpointHealth extends EndpointKey {
 /** An endpoint is disabled when no delivery has succeeded for this long. */
 const FAILING_MAX = "interval '5 days'";
 
+/** Why Tiba disables an endpoint by itself. */
+export const RECEIVER_REASONS = ['gone', 'failing'] as const;
+
 export interface DisabledEndpoint extends EndpointKey {
-  readonly reason: 'gone' | 'failing';
+  readonly reason: (typeof RECEIVER_REASONS)[number];
 }
 
 /**

@@ -12,7 +12,7 @@ import {
 } from './client-guard.ts';
 import { shortHash } from './daily-accounts.ts';
 import { type CheckLog, type ClientReplica, createClientReplica } from './replica.ts';
-import type { Restriction } from './restrictions.ts';
+import { ENUMERATION_SIGNALS, RESTRICTION_LEVELS, type Restriction } from './restrictions.ts';
 import { sharedPart } from './sequential-numbers.ts';
 import type { ValidationSignal } from './validation-signal.ts';
 
@@ -129,6 +129,9 @@ function createGuards(dependencies: EnumerationGuardDependencies) {
   const notRestored = new Map<string, ClientGuard>();
   /** Another process has reported what happens now. */
   let isQuiet = false;
+  // From 0 on: Prometheus sees no increase in a series that begins with 1, so TibaEnumeration would miss the first one.
+  for (const signal of ENUMERATION_SIGNALS)
+    for (const level of RESTRICTION_LEVELS) metrics.enumerationRestrictions.inc({ signal, level }, 0);
 
   function createGuard(clientId: string): ClientGuard {
     const guard = createClientGuard({

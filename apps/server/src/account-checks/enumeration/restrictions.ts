@@ -10,7 +10,8 @@ export type EnumerationSignal = (typeof ENUMERATION_SIGNALS)[number];
 /**
  * How the client's checks of new accounts are treated: delayed, or rejected. Accounts checked earlier today are free.
  */
-export type RestrictionLevel = 'slowed' | 'blocked';
+export const RESTRICTION_LEVELS = ['slowed', 'blocked'] as const;
+export type RestrictionLevel = (typeof RESTRICTION_LEVELS)[number];
 
 /** A signal that restricts a client, and until when. */
 export interface Restriction {
