@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import pino from 'pino';
 import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { startProcessRegistry } from '../../apps/server/src/postgres/process-registry.ts';
+import { recordHeartbeat } from '../../apps/server/src/postgres/processes.ts';
 import { createTestDatabase, querySql } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { startServe } from '../support/serve.ts';
 import { type Answer, send, startTestService, type TestService } from '../support/service.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 
 interface ListedProcess {
   readonly process_id: string;
@@ -140,6 +143,42 @@ test('after an outage of PostgreSQL, the others count until they had the time to
   await eventually('the other one has not come back', () => registry.runningProcesses() === 1);
   assert.equal(registry.liveProcesses(), 1);
 });
+
+/**
+ * Regression: after an outage of more than 8 s each process took the others for dead, and waited for the row that the
+ * other one was renewing: a deadlock, which PostgreSQL ended after a second by failing one of the heartbeats.
+ */
+test('a heartbeat does not wait for a process that seems dead and renews its registration', async (t) => {
+  const testDatabase = await createTestDatabase();
+  const log = pino({ level: 'silent' });
+  const database = openDatabase({ connection: testDatabase.connection, connectionsMax: 2, log });
+  t.after(async () => {
+    await database.close();
+    await testDatabase.drop();
+  });
+  const processIds = [randomUUID(), randomUUID()] as const;
+  const beat = (processId: string) => recordHeartbeat(database, { ...REPORT, processId });
+  for (const processId of processIds) await beat(processId);
+  await database.query("update tiba.processes set heartbeat_at = now() - interval '9 seconds'");
+  await database.transaction(async (query) => {
+    await query('update tiba.processes set heartbeat_at = now() where process_id = $1', [processIds[0]]);
+    const startedMs = performance.now();
+    await beat(processIds[1]);
+    assert.ok(performance.now() - startedMs < timeLimitMs(900));
+  });
+  const { others } = await beat(processIds[1]);
+  assert.equal(others.length, 1, 'what was renewed is not removed');
+});
+
+const REPORT = {
+  hostName: 'a machine',
+  pid: 1,
+  version: '0.1.0',
+  eventLoopUtilization: 0,
+  residentBytes: 0,
+  clockSkewMs: null,
+  secretKeyId: 'a key',
+} as const;
 
 /** Regression: the process that was killed counted as a second one, so the warning came without a reason. */
 test('after kill -9 and a new start, limits are exact at once', async (t) => {

@@ -70,7 +70,12 @@ with renewed as (
      set heartbeat_at = now(), event_loop_utilization = excluded.event_loop_utilization,
          resident_bytes = excluded.resident_bytes, clock_skew_ms = excluded.clock_skew_ms
 ), removed as (
-  delete from tiba.processes where heartbeat_at < now() - interval '${DEAD_AFTER_SECONDS} seconds' and process_id <> $1
+  -- Without waiting: after an outage all processes seem dead to each other, and each is renewing its own row.
+  delete from tiba.processes
+   where process_id in (
+     select process_id from tiba.processes
+      where heartbeat_at < now() - interval '${DEAD_AFTER_SECONDS} seconds' and process_id <> $1
+        for update skip locked)
 )
 select (extract(epoch from clock_timestamp()) * 1000)::float8 as database_ms,
        coalesce(json_agg(json_build_object('hostName', host_name, 'pid', pid,
