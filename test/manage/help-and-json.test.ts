@@ -61,6 +61,7 @@ async function runOfStoredData(run: Run): Promise<void> {
   assert.deepEqual(await run('archive list'), { files: [] });
   assert.equal((await run('archive verify'))['files'], 0);
   await assert.rejects(run('archive restore', { client: 'shop' }), /the archive has no such files/);
+  assert.deepEqual(await run('archive adopt'), { files: 0 });
   assert.deepEqual(await run('archive release'), { files: 0 });
   assert.equal((await run('archive end'))['clients'], 1);
   const request = { account: '1234567890', reason: 'request 17' };

@@ -49,6 +49,7 @@ const ACTIONS = new Map(
       ['person erased', 'Data of a person erased', 'Data orang dihapus'],
       ['archive restore', 'Restoring the archive begun', 'Pemulihan arsip dimulai'],
       ['archive restored', 'Archive restored', 'Arsip dipulihkan'],
+      ['archive adopt', 'Archive file adopted', 'Berkas arsip diakui'],
       ['archive release', 'Restored data released', 'Data pulihan dilepas'],
       ['archive end', 'Archive ended', 'Arsip diakhiri'],
     ] as const

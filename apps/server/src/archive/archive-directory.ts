@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -29,6 +29,9 @@ export function nameArchiveFile(clientId: string, month: string, lastSequence: n
   const name = `${position}-${randomBytes(NAME_BYTES).toString('hex')}${SUFFIX}`;
   return { clientId, month, path: path.posix.join(folderOf(clientId), month, name) };
 }
+
+/** What a file and the one that takes its place have in common: the client, the month, and the last event. */
+export const placeOf = (file: string): string => file.slice(0, file.lastIndexOf('-'));
 
 /** A client ID may contain anything, such as `..`. */
 const folderOf = (clientId: string): string => encodeURIComponent(clientId).replaceAll('.', '%2E');
@@ -172,6 +175,7 @@ export const isDirectory = async (directory: string): Promise<boolean> =>
   (await stat(directory).catch(() => null))?.isDirectory() === true;
 
 const CHECKSUMS = 'SHA256SUMS';
+const SHA256_DIGITS = 64;
 
 /** Until they are written again: what a process that dies leaves must not describe other files. */
 export const removeChecksums = (directory: string): Promise<void> =>
@@ -179,6 +183,15 @@ export const removeChecksums = (directory: string): Promise<void> =>
 
 export const hasChecksums = async (directory: string): Promise<boolean> =>
   (await stat(path.join(directory, CHECKSUMS)).catch(() => null)) !== null;
+
+/** The checksums that were stored with the files, by path. Empty where there are none. */
+export async function readChecksums(directory: string): Promise<Map<string, string>> {
+  const text = await readFile(path.join(directory, CHECKSUMS), 'utf8').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+    throw error;
+  });
+  return new Map(text.split('\n').map((line) => [line.slice(SHA256_DIGITS + 2), line.slice(0, SHA256_DIGITS)]));
+}
 
 /**
  * Writes what `sha256sum -c SHA256SUMS` reads, for those who have the files and no database. Deletes what a killed

@@ -56,7 +56,7 @@ export async function restoreArchive(
 }
 
 /** Without it, another process may replace the files or erase a person meanwhile. @throws StartError */
-async function requireLease(lease: HeldLease): Promise<void> {
+export async function requireLease(lease: HeldLease): Promise<void> {
   if (await lease.hold()) return;
   throw new StartError('another process archives at this moment: repeat the command in a minute, and it goes on');
 }

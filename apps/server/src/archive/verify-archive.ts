@@ -19,7 +19,7 @@ export interface ArchiveReport {
 }
 
 /** What was found in a file. */
-interface CheckedFile {
+export interface CheckedFile {
   readonly transactions: number;
   /** null for a file that is whole. */
   readonly fault: string | null;
@@ -65,10 +65,11 @@ export async function verifyArchive(
   }
 }
 
-const removablePaths = async (database: Database): Promise<Set<string>> =>
+/** The files that the database knows and that do not count. */
+export const removablePaths = async (database: Database): Promise<Set<string>> =>
   new Set((await listRemovableArchiveFiles(database)).map(({ path }) => path));
 
-async function checkFile(directory: string, file: ArchiveFile): Promise<CheckedFile> {
+export async function checkFile(directory: string, file: ArchiveFile): Promise<CheckedFile> {
   let transactions = 0;
   try {
     for await (const line of readArchiveFile(directory, file)) {

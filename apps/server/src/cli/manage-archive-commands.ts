@@ -1,3 +1,4 @@
+import { adoptFiles } from '../archive/adopt-files.ts';
 import { isDirectory } from '../archive/archive-directory.ts';
 import { requireArchive } from '../archive/archive-marker.ts';
 import { endOfArchive, withArchiveLease } from '../archive/archive-schedule.ts';
@@ -9,6 +10,7 @@ import { StartError } from '../lib/start-error.ts';
 import {
   type ArchiveFile,
   type ArchiveFilter,
+  adoptArchiveFile,
   countArchivedClients,
   endArchive,
   listArchiveFiles,
@@ -56,6 +58,14 @@ export const ARCHIVE_COMMANDS: Readonly<Record<string, Command>> = {
     options: [...FILTER_OPTIONS, 'hold-hours', 'reason'],
     recordsItself: true,
     run: restore,
+  },
+
+  'archive adopt': {
+    summary: 'after a restored backup: let files count that took the place of missing ones',
+    description: 'An erasure in the lost time replaced them (docs/backup.md). Repeat the erasure afterwards.',
+    options: ['reason'],
+    recordsItself: true,
+    run: adopt,
   },
 
   'archive release': {
@@ -176,6 +186,33 @@ const record = (
   action: Pick<NewOperatorAction, 'action' | 'clientId' | 'subjectId' | 'reason' | 'after'>,
 ): Promise<null> =>
   recordingAction(database, actor, () => Promise.resolve({ result: null, record: { ...action, before: null } }));
+
+async function adopt(
+  database: Database,
+  _id: string,
+  options: Options,
+  settings: Settings,
+  { actor }: CommandContext,
+): Promise<CommandResult> {
+  const directory = await requireExisting(database, settings);
+  const reason = options.reason ?? null;
+  const adoptOne = (missing: ArchiveFile, file: ArchiveFile): Promise<boolean> =>
+    recordingAction(database, actor, async (inside) => {
+      const result = await adoptArchiveFile(inside, missing, file);
+      const [before, after] = [missing, file].map(({ sha256 }) => JSON.stringify({ sha256 })) as [string, string];
+      const action = { action: 'archive adopt', clientId: file.clientId, subjectId: file.path, reason, before, after };
+      return { result, record: result ? action : null };
+    });
+  const { adopted, left } = await withArchiveLease(database, (lease) =>
+    adoptFiles({ database, directory, lease, adopt: adoptOne }),
+  );
+  if (left.length > 0) {
+    throw new StartError(
+      `${adopted} files count in place of missing ones. Bring back from a backup of the archive:\n${left.join('\n')}`,
+    );
+  }
+  return { document: { files: adopted }, text: `${adopted} files count in place of missing ones.` };
+}
 
 async function release(
   database: Database,

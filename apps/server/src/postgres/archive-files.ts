@@ -190,6 +190,20 @@ export function replaceArchiveFile(
   });
 }
 
+/**
+ * After a restored backup: `file`, of which the backup knows nothing, counts in place of the missing one. False when
+ * that one has changed meanwhile.
+ */
+export async function adoptArchiveFile(inside: Database, missing: ArchiveFile, file: ArchiveFile): Promise<boolean> {
+  const rows = await inside.query(
+    `update tiba.archive_files set path = $3, bytes = $4, sha256 = decode($5, 'hex')
+      where client_id = $1 and path = $2 and state = 'written' and transactions = $6
+     returning path`,
+    [missing.clientId, missing.path, file.path, file.bytes, file.sha256, file.transactions],
+  );
+  return rows.length === 1;
+}
+
 /** Until the end of the database transaction no process claims these files. False when one has done so. */
 async function lockAnnounced(query: Query, clientId: string, files: readonly ArchiveFile[]): Promise<boolean> {
   if (files.length === 0) return true;
