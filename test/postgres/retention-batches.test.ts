@@ -189,6 +189,22 @@ test('a batch in the middle of which the archive begins deletes no event that th
   await endArchive(database);
 });
 
+/**
+ * Regression: by PostgreSQL's default, a table of 400 million audit records is vacuumed when 80 million are dead. Long
+ * before, a batch that stepped over their index entries took longer than a statement may, and nothing was deleted.
+ */
+test('each table whose oldest records go is vacuumed when a hundredth of it is dead', async () => {
+  const vacuumed = await sql(
+    `select relname from pg_class
+      where relnamespace = 'tiba'::regnamespace and 'autovacuum_vacuum_scale_factor=0.01' = any (reloptions)
+      order by relname`,
+  );
+  assert.deepEqual(
+    vacuumed.map(({ relname }) => relname),
+    ['account_checks', 'callback_attempts', 'events', 'status_messages', 'transactions_final'],
+  );
+});
+
 interface PlanNode {
   readonly 'Relation Name'?: string;
   readonly 'Index Name'?: string;

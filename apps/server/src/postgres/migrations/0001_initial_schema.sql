@@ -248,7 +248,11 @@ create table tiba.transactions_in_process partition of tiba.transactions for val
   -- needed at once, and cutting it locks out status checks and feeds.
   with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0,
         vacuum_truncate = false);
-create table tiba.transactions_final partition of tiba.transactions for values in ('SUCCESS', 'FAILED');
+create table tiba.transactions_final partition of tiba.transactions for values in ('SUCCESS', 'FAILED')
+  -- A retention begins with the oldest rows, so it steps over the index entries of all that it deleted since the last
+  -- vacuum. By default that comes when a fifth of a table is dead: of 400 million rows, after 80 million. The other
+  -- tables from which the oldest rows go have this as well.
+  with (autovacuum_vacuum_scale_factor = 0.01);
 -- SNAP's status inquiry may name nothing but the order's X-EXTERNAL-ID. external_id comes first, as above.
 create index transactions_external_id on tiba.transactions (external_id, client_id, created_at)
   where external_id is not null;
@@ -322,7 +326,7 @@ create table tiba.status_messages (
   -- JSON texts, one in each line, compressed with zstd (postgres/status-messages.ts).
   messages bytea not null,
   constraint status_messages_pkey primary key (client_id, first_status_update_id)
-);
+) with (autovacuum_vacuum_scale_factor = 0.01);
 alter table tiba.status_messages alter column messages set storage external;
 create index status_messages_received_at on tiba.status_messages (received_at);
 
@@ -428,7 +432,7 @@ create table tiba.events (
   -- The subject as the API showed it at that time. null for a transaction that still looks the same.
   data text,
   constraint events_data_unless_of_a_transaction check (data is not null or starts_with(kind::text, 'disbursement.'))
-);
+) with (autovacuum_vacuum_scale_factor = 0.01);
 -- A hash index is half the size of another one, and subjects are only compared for equality.
 -- Statements that use it compare client_id with collation "POSIX", as look-ups by reference do: otherwise PostgreSQL
 -- may read all events of the client as well.
@@ -510,7 +514,7 @@ create table tiba.callback_attempts (
   -- Why there was no response.
   error text,
   constraint callback_attempts_pkey primary key (client_id, endpoint_id, sequence, attempt)
-);
+) with (autovacuum_vacuum_scale_factor = 0.01);
 
 -- Every delivery, also the finished ones. An attempt that succeeded ends a delivery, unless it was replayed since.
 -- postgres/callback-history.ts says why `offset 0`.
@@ -602,7 +606,7 @@ create table tiba.account_checks (
   -- As in X-Request-Id.
   request_id text,
   constraint account_checks_pkey primary key (client_id, checked_at, check_id)
-);
+) with (autovacuum_vacuum_scale_factor = 0.01);
 -- A client looks its own checks of an account up, and the operator those of each client.
 create index account_checks_account on tiba.account_checks (account_hash, client_id, checked_at, check_id);
 -- A hash index is a third of the size of another one, and request IDs are only compared for equality.
