@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -48,6 +48,29 @@ suite('PgBouncer', { skip: commandIsMissing('pgbouncer') }, () => {
     });
   });
 });
+
+/** Regression: `enable_mergejoin` was not among them, so behind PgBouncer plans could read whole tables. */
+test('docs/operating.md names each setting that connections have, for the role where PgBouncer ignores them', async () => {
+  const service = await startTestService({ rails: [] });
+  try {
+    const given = await service.app.database.query<{ name: string }>(
+      "select name from pg_settings where source = 'client' and not name = any ($1) order by name",
+      [SET_BY_PROTOCOL],
+    );
+    assert.ok(given.length >= 4, JSON.stringify(given));
+    const guide = await readFile(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+    const [paragraph = ''] = /^- Connect them to PostgreSQL directly[^]*?(?=^- )/m.exec(guide) ?? [];
+    assert.deepEqual(
+      given.filter(({ name }) => !paragraph.includes(name)),
+      [],
+    );
+  } finally {
+    await service.close();
+  }
+});
+
+/** Every client sends these, and PgBouncer passes them on. */
+const SET_BY_PROTOCOL = ['application_name', 'client_encoding', 'DateStyle', 'TimeZone', 'IntervalStyle'];
 
 /** The database behind a PgBouncer of its own, which ends with the test. */
 async function poolOf(context: TestContext, database: TestDatabase, mode: PoolMode): Promise<TestDatabase> {
