@@ -111,6 +111,26 @@ suite('failures', () => {
     assert.equal(running?.count, '0');
   });
 
+  /** Regression: where an administrator has set one (PostgreSQL 17 and later), requests got 500. */
+  test('a transaction that PostgreSQL ends by its transaction_timeout fails as unavailable', async (t) => {
+    const [{ version } = { version: 0 }] = await database.query<{ version: number }>(
+      "select current_setting('server_version_num')::int as version",
+    );
+    if (version < 170_000) return t.skip('PostgreSQL has it from version 17 on');
+    const connection = { ...testDatabase.connection, options: '-c transaction_timeout=200ms' };
+    const limited = openDatabase({ connection, connectionsMax: 1, log });
+    try {
+      await assert.rejects(limited.query('select pg_sleep(1)'), isUnavailable(true));
+      await assert.rejects(
+        limited.transaction((query) => query('select pg_sleep(1)')),
+        isUnavailable(true),
+      );
+      await limited.query('select');
+    } finally {
+      await limited.close();
+    }
+  });
+
   test('waiting too long for a lock fails as unavailable', async () => {
     const other = new pg.Client(testDatabase.connection);
     await other.connect();

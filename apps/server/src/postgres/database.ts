@@ -220,9 +220,10 @@ const rollBack = (query: Query): Promise<boolean> =>
 // Read-only after a failover, shut down by an administrator, crashed, or still starting.
 const STALE_POOL_CODES = new Set(['25006', '57P01', '57P02', '57P03']);
 // SQLSTATE classes of a temporary failure: connection, operator intervention, resources, system error.
-// 25P03 ends a transaction that was idle for too long, which happens when this process itself was suspended.
+// 25P03 ends a transaction that was idle for too long, which happens when this process itself was suspended, and 25P04
+// one that took longer than an administrator allows (`transaction_timeout`).
 // 55000 refuses connections while an administrator has closed the database (`allow_connections false`).
-const UNAVAILABLE_CODE = /^(?:08|57|53|58|25006|25P03|55000)/;
+const UNAVAILABLE_CODE = /^(?:08|57|53|58|25006|25P03|25P04|55000)/;
 // A serialization failure, or a deadlock.
 const CONTENDED_CODES = new Set(['40001', '40P01']);
 const CANCELLED_CODES = new Set(['57014', '55P03']);
