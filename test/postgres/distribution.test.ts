@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import pg from 'pg';
 import pino from 'pino';
 import { parseUpdate } from '../../apps/server/src/feed/parse-update.ts';
 import {
@@ -7,6 +8,7 @@ import {
   findDelivery,
   listDeliveries,
 } from '../../apps/server/src/postgres/callback-history.ts';
+import { recordResults } from '../../apps/server/src/postgres/callback-results.ts';
 import {
   type Database,
   DatabaseUnavailable,
@@ -201,6 +203,48 @@ suite('a service on a distributed database', () => {
     const replayed = dataOf(await call(service, 'POST', `${DELIVERIES}/replay`, { token, body }));
     assert.deepEqual([replayed['replayed'], replayed['next_after']], [events.length, null]);
     await receiver.untilReceived(2 + events.length);
+  });
+
+  // Regression: deliveries were locked before their endpoint, and a replay locks it first: they waited for each other.
+  test('locks no delivery before its endpoint when it stores a result', async () => {
+    const key = { clientId: 'alpha', endpointId: (await register(service)).endpointId, sequence: 1 };
+    const ofDelivery = `client_id = 'alpha' and endpoint_id = '${key.endpointId}'`;
+    await querySql(
+      testDatabase,
+      `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at, attempts)
+       values ('alpha', '${key.endpointId}', 1, now() + interval '1 day', 1)`,
+    );
+    const times = { endedMs: performance.now(), durationMs: 1, delayMs: 1 } as const;
+    const failed = { httpStatus: 500, answer: '', error: null, state: 'pending' } as const;
+    const url = 'http://127.0.0.1:9/callbacks';
+    const health = { succeeded: false, gone: false, firstFailureMs: times.endedMs, lastEndedMs: times.endedMs };
+    const replay = new pg.Client(testDatabase.connection);
+    await replay.connect();
+    try {
+      await replay.query('begin');
+      await replay.query(`select from tiba.callback_endpoints where ${ofDelivery} for share`);
+      const recording = recordResults(
+        service.app.database,
+        [{ ...key, ...times, ...failed, url, attempt: 1 }],
+        [{ ...key, ...health, url }],
+      );
+      await eventually('the result waits for the endpoint', async () => {
+        const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+        return (await querySql(testDatabase, waiting)).length > 0;
+      });
+      await replay.query(`update tiba.callback_outbox set attempts = attempts where ${ofDelivery}`);
+      await replay.query('commit');
+      await recording;
+    } finally {
+      await replay.end();
+    }
+    const [endpoint] = await querySql(
+      testDatabase,
+      `select failing_since is not null as failing from tiba.callback_endpoints where ${ofDelivery}`,
+    );
+    assert.equal(endpoint?.['failing'], true);
+    const attempts = await querySql(testDatabase, `select http_status from tiba.callback_attempts where ${ofDelivery}`);
+    assert.deepEqual(attempts, [{ http_status: 500 }]);
   });
 });
 

@@ -236,6 +236,8 @@ const recordInSteps = (
   endpoints: readonly unknown[],
 ): Promise<EndpointRow[]> =>
   database.transaction(async (query) => {
+    // First, as in the one statement: replays and changes of an endpoint lock it before its deliveries.
+    const { rows } = await query<EndpointRow>(`with ${evaluated(0)} ${UPDATE_ENDPOINTS}`, endpoints);
     const { rows: delivered } = await query<DeliveredRow>(`with ${INPUT} ${DELETE_DELIVERED}`, attempts);
     await query(`with ${INPUT} ${insertAttempts(DELIVERED_PARAMETERS)}`, [
       ...attempts,
@@ -245,7 +247,6 @@ const recordInSteps = (
       delivered.map((each) => each.attempts),
     ]);
     await query(`with ${INPUT} ${UPDATE_FAILED}`, attempts);
-    const { rows } = await query<EndpointRow>(`with ${evaluated(0)} ${UPDATE_ENDPOINTS}`, endpoints);
     return rows;
   });
 
