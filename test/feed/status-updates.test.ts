@@ -161,6 +161,20 @@ suite('the first update of a transaction', () => {
 });
 
 suite('a later update', () => {
+  // Regression: the name in the directory contradicted the one that the first update gave, and the end was not applied.
+  for (const [bank, fields] of [
+    ['a bank whose name the core gave', { bank_code: '014', bank_name: 'BCA Syariah Prioritas' }],
+    ['a bank that the directory does not contain', { bank_code: 'NEWBANK', bank_name: 'A Bank of Tomorrow' }],
+  ] as const) {
+    test(`repeats the code of ${bank}, without the name: nothing contradicts it`, async () => {
+      const { id, first } = newTransaction(fields);
+      const later = { ...without(first, 'bank_name'), status: 'SUCCESS', processed_at: PROCESSED_AT };
+      assert.deepEqual(await feed(first), only({ inserted: 1 }));
+      assert.deepEqual(await feed(later), only({ advanced: 1 }));
+      assert.match(await statusOf(service, id), new RegExp(`"bank_name":"${fields.bank_name}"`));
+    });
+  }
+
   for (const [status, ending] of [
     ['SUCCESS', {}],
     ['FAILED', { failure_reason: 'ACCOUNT_INACTIVE' }],

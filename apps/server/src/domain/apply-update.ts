@@ -82,7 +82,7 @@ function asReversal(known: Transaction, update: StatusUpdate): StatusUpdate {
 
 function applyToKnown(known: Transaction, update: StatusUpdate, context: UpdateContext): UpdateResult {
   const { now } = context;
-  const fixed = FIXED_FIELDS.find((field) => update[field] !== undefined && update[field] !== known[field]);
+  const fixed = FIXED_FIELDS.find((field) => differs(known[field], givenValue(update, field)));
   if (fixed !== undefined) return conflict(`${FEED_FIELD_NAMES[fixed]} differs from the first status update`);
   if (!hasTotal(known, update.totalAmount)) {
     return conflict('total_amount differs from amount + fee of the first status update');
@@ -112,6 +112,10 @@ function applyToKnown(known: Transaction, update: StatusUpdate, context: UpdateC
     events,
   };
 }
+
+/** The name that the directory has today may be another one than the first update gave or found there. */
+const givenValue = (update: StatusUpdate, field: (typeof FIXED_FIELDS)[number]): string | undefined =>
+  field === 'bankName' && update.isBankNameDefault === true ? undefined : update[field];
 
 /**
  * The transaction in PROCESS that this update most probably ends: what a first update that says the same, without the
@@ -210,6 +214,7 @@ const DEFAULT_CURRENCY = 'IDR';
 export function rejectionAsFirst(update: StatusUpdate): string | null {
   if (REQUIRED_FIELDS.some((field) => update[field] === undefined)) {
     const missing = REQUIRED_FIELDS.filter((field) => update[field] === undefined);
+    if (missing.join() === 'bankName') return 'bank_code is not in the bank directory: give bank_name as well';
     const names = missing.map((field) => FEED_FIELD_NAMES[field]).join(', ');
     return `the first status update of a transaction needs ${names}`;
   }

@@ -85,6 +85,8 @@ export type StatusUpdate = Pick<Transaction, UpdateKey> & {
 } & {
   /** Not stored, because it is always amount + fee. A different value is a conflict, or a rejection at first. */
   readonly totalAmount?: string | undefined;
+  /** The source gave no bank name: `bankName` is the directory's of today. Another stored name is no contradiction. */
+  readonly isBankNameDefault?: boolean | undefined;
   /** Of a rail, with FAILED only: when the bank answered that it has returned the money. Not stored. */
   readonly refundedAt?: string | undefined;
 };

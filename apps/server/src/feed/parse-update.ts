@@ -73,6 +73,7 @@ export function parseUpdate(value: unknown, banks: BankDirectory): StatusUpdate 
     serviceCode: read(fields['service_code'], 'service_code', readServiceCode),
     externalId: read(fields['external_id'], 'external_id', readExternalId),
     bankReference: read(fields['bank_reference'], 'bank_reference', readBankReference),
+    isBankNameDefault: false,
     totalAmount: undefined,
   };
   fillBankName(update, banks);
@@ -86,9 +87,9 @@ const read = (value: unknown, field: string, reader: Reader): string | undefined
 
 function fillBankName(update: Writable<StatusUpdate>, banks: BankDirectory): void {
   if (update.bankCode === undefined || update.bankName !== undefined) return;
-  const bank = banks.find(update.bankCode);
-  if (bank === null) throw new InvalidUpdate('bank_code is not in the bank directory: give bank_name as well');
-  update.bankName = bank.name;
+  // The core may use a code of its own. Only the first update must name its bank.
+  update.bankName = banks.find(update.bankCode)?.name;
+  update.isBankNameDefault = update.bankName !== undefined;
 }
 
 function validateStatusFields(update: StatusUpdate): void {
