@@ -25,6 +25,7 @@ describe('account validations', () => {
       { bank_code: 'BRI', account_number: '12a45' },
       { account_number: '1234567890' },
       { bank_code: 'BRI', account_number: '8260371111', reference: 'x'.repeat(129) },
+      { bank_code: 'BRI', account_number: '' },
     ];
     const id = await validations.create(sent);
     const validation = await validations.untilEnded(id);
@@ -34,7 +35,7 @@ describe('account validations', () => {
       inactive: 1,
       not_found: 1,
       blocked: 1,
-      invalid: 5,
+      invalid: 6,
       no_verdict: 1,
     });
 
@@ -52,6 +53,7 @@ describe('account validations', () => {
         [8, 'INVALID_FORMAT'],
         [9, 'INVALID_BANK_CODE'],
         [10, 'INVALID_FORMAT'],
+        [11, 'INVALID_FORMAT'],
       ],
     );
     for (const [index, { bank_code: bankCode, account_number: accountNumber }] of sent.slice(0, 4).entries()) {
@@ -65,6 +67,12 @@ describe('account validations', () => {
     assert.equal(results[4]?.['is_valid'], null);
     assert.match(String(results[4]?.['message']), /^Temporarily unavailable: .*Check it again/);
     assert.match(String(results[6]?.['message']), /have 10 digits/);
+    // Regression: a field that is missing was said to be no string.
+    assert.match(String(results[8]?.['message']), /bank_code is missing$/);
+    assert.match(
+      String(results[10]?.['message']),
+      /account_number must be a string of 5 to 34 digits, and is missing$/,
+    );
   });
 
   test('rows with the same account share one inquiry, whichever code they have for the bank', async () => {

@@ -30,7 +30,9 @@ function validateRow(
   banks: BankDirectory,
   duplicatesByAccount: Map<string, number[]>,
 ): NewRow {
-  const request = parseAccountCheck({ ...row, expectedName: row.expectedAccountName }, banks);
+  const { bankCode, accountNumber, expectedAccountName: expectedName } = row;
+  const fields = { bankCode: bankCode ?? undefined, accountNumber: accountNumber ?? undefined, expectedName };
+  const request = parseAccountCheck(fields, banks);
   if (fault !== null) return invalidRow(row, { code: 'INVALID_FORMAT', message: fault });
   if ('code' in request) return invalidRow(row, request);
   if (row.reference !== null && !isReferenceId(row.reference)) {
