@@ -218,6 +218,12 @@ suite('errors of every operation', () => {
     assertError(compressed, 'UNSUPPORTED_MEDIA_TYPE');
   });
 
+  // Regression: only the lower-case name was known.
+  test('a body that is not compressed may say so, in any case', async () => {
+    const answer = await service.checkAccount(GOOD, { headers: { 'content-encoding': 'Identity' } });
+    assert.equal(answer.status, 200, answer.text);
+  });
+
   test('UNSUPPORTED_MEDIA_TYPE: 415 when Content-Type is missing', async () => {
     const request = rawRequest('POST', '/api/v1/check-account', {
       headers: { authorization: `Bearer ${service.alpha.token}` },

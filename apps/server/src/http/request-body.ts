@@ -53,9 +53,13 @@ const NO_JSON: BilingualText = {
 
 /** An onRequest hook: the content type is checked after the caller and before the body (docs/contract.md 7.2). */
 export const requireJson: onRequestHookHandler = ({ headers }, _reply, done) => {
-  const readable = isJson(headers['content-type'] ?? '') && (headers['content-encoding'] ?? 'identity') === 'identity';
-  done(readable ? undefined : new ApiError('UNSUPPORTED_MEDIA_TYPE'));
+  const isReadable = isJson(headers['content-type'] ?? '') && isUncompressed(headers);
+  done(isReadable ? undefined : new ApiError('UNSUPPORTED_MEDIA_TYPE'));
 };
+
+/** Codings are compared without regard to case (RFC 9110, section 8.4.1). */
+export const isUncompressed = ({ 'content-encoding': coding = 'identity' }: FastifyRequest['headers']): boolean =>
+  coding.toLowerCase() === 'identity';
 
 function isJson(contentType: string): boolean {
   if (contentType === 'application/json') return true;
