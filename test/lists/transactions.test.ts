@@ -225,6 +225,25 @@ test('a cursor is for one client, one list and its filters, and cannot be made u
   assertError(checks, 'INVALID_REQUEST', isCursor);
 });
 
+// Regression: the link ended before the second question mark of the address, which needs no encoding in a query.
+test('the link to the next page keeps a question mark in a bank code', async () => {
+  const target = `${TRANSACTIONS}?bank_code=a?b&limit=1`;
+  const page = pageOf(await service.get(target), 'transactions');
+  assert.equal(page.link, null);
+  const updates = ['1', '2'].map((number) =>
+    statusUpdate({
+      transaction_id: `TB000000077${number}`,
+      reference_id: `question mark ${number}`,
+      bank_code: 'a?b',
+      bank_name: 'A Bank',
+    }),
+  );
+  assertSuccess(await service.feed(updates));
+  const { link } = pageOf(await service.get(target), 'transactions');
+  const next = pageOf(await service.get(link ?? assert.fail()), 'transactions');
+  assert.deepEqual([next.items.length, next.nextCursor], [1, null]);
+});
+
 test('a wrong parameter is refused with its name and what it must be', async () => {
   const wrong: [string, RegExp][] = [
     ['status=DONE', /status must be one of PROCESS, SUCCESS, FAILED/],

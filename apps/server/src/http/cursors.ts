@@ -67,8 +67,10 @@ export function createCursors(dataKey: Buffer): Cursors {
 
 /** The address of the next page (RFC 8288): this request's own, with another cursor. */
 export function linkToNext(url: string, cursor: string): string {
-  const [path = '', query = ''] = url.split('?', 2);
-  const parameters = new URLSearchParams(query);
+  const start = url.indexOf('?');
+  const path = start === -1 ? url : url.slice(0, start);
+  // A value may hold further question marks.
+  const parameters = new URLSearchParams(url.slice(path.length));
   parameters.set('cursor', cursor);
   return `<${path}?${parameters.toString()}>; rel="next"`;
 }
