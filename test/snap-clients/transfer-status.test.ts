@@ -136,6 +136,20 @@ suite('a transaction', () => {
       assert.equal((await inquire(fields)).body['responseCode'], code, JSON.stringify(fields));
     }
   });
+
+  // Regression: the message named `value`, as if it were a field of the body.
+  test('has the whole name of a field of the amount in the message', async () => {
+    const cases: readonly (readonly [Record<string, unknown>, string])[] = [
+      [{ value: 150_000, currency: 'IDR' }, 'Invalid Field Format [amount.value]'],
+      [{ value: '150000', currency: 360 }, 'Invalid Field Format [amount.currency]'],
+      [{ currency: 'IDR' }, 'Invalid Mandatory Field [amount.value]'],
+      [{ value: '150000' }, 'Invalid Mandatory Field [amount.currency]'],
+    ];
+    for (const [amount, message] of cases) {
+      const { body } = await inquire({ originalPartnerReferenceNo: 'INV/1', amount });
+      assert.equal(body['responseMessage'], message, JSON.stringify(amount));
+    }
+  });
 });
 
 suite('the fields of the order in the feed', () => {

@@ -91,9 +91,10 @@ function readAmount(fields: JsonObject): Amount | null {
   const amount = ownProperty(fields, 'amount') ?? null;
   if (amount === null) return null;
   if (!isJsonObject(amount)) throw malformed('amount');
-  const value = parseMoney(mandatoryText(amount, 'value', LENGTHS.reference));
+  const named = { 'amount.value': ownProperty(amount, 'value'), 'amount.currency': ownProperty(amount, 'currency') };
+  const value = parseMoney(mandatoryText(named, 'amount.value', LENGTHS.reference));
   if (value === null) throw malformed('amount.value');
-  return { value, currency: mandatoryText(amount, 'currency', 3) };
+  return { value, currency: mandatoryText(named, 'amount.currency', 3) };
 }
 
 /**
