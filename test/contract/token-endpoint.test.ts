@@ -5,6 +5,7 @@ import { createSeal } from '../../apps/server/src/auth/secrets.ts';
 import { rotateSigningKeys, SIGNING_ALGORITHMS } from '../../apps/server/src/auth/signing-keys.ts';
 import { SECRET_KEY_BYTES } from '../../apps/server/src/config/values.ts';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
+import { documentOf, responseOf } from '../support/openapi.ts';
 import {
   type Answer,
   CLIENT_SCOPES,
@@ -279,4 +280,23 @@ test('the operator listener issues the same tokens, for systems that reach only 
   assertOAuthError(refused, 401, 'invalid_client');
   assert.match(refused.text, /unknown client, wrong secret/, 'the operator listener answers in English only');
   assert.equal(refused.headers.get('content-language'), 'en');
+});
+
+// Regression: openapi.json described Content-Language, which only the errors have.
+test('the successes of the issuer have each header that openapi.json describes', async () => {
+  const document = documentOf('public');
+  const answers = {
+    '/oauth/token': await post(GRANT, basic(service.alpha)),
+    '/oauth/jwks': await service.get('/oauth/jwks', { token: null }),
+    '/.well-known/oauth-authorization-server': await service.get('/.well-known/oauth-authorization-server'),
+  };
+  for (const [path, { status, headers }] of Object.entries(answers)) {
+    const [operation = assert.fail(path)] = Object.values(document.paths[path] ?? {});
+    const described = responseOf(document, operation, String(status))?.headers ?? assert.fail(path);
+    assert.deepEqual(
+      Object.keys(described).filter((name) => !headers.has(name)),
+      [],
+      path,
+    );
+  }
 });

@@ -71,11 +71,13 @@ export function completeDocument(document: OpenApiDocument, forClients: boolean)
     const [media] = Object.values(content);
     const marks: MarkedSchema = media?.schema ?? {};
     const { 'x-headers': own = [], 'x-alternatives': alternatives = {}, 'x-component': component } = marks;
+    // What needs no access token is OAuth's: only its errors have a language (docs/contract.md 2.6).
+    const isOfOAuth = !limited && status.startsWith('2');
     const completed = {
       description,
       headers: headersNamed([
         ...own,
-        ...commonHeaders({ status, limited, hasContent: media !== undefined, bilingual: forClients }),
+        ...commonHeaders({ status, limited, hasContent: media !== undefined, bilingual: forClients && !isOfOAuth }),
       ]),
       ...(media === undefined
         ? {}
