@@ -19,7 +19,7 @@ import { planProcesses } from './test-processes.ts';
  * process that cannot end is ended sooner (support/run-files.ts).
  */
 const ONE_TEST_MS_MAX = 5 * 60_000;
-const TESTS_MS_MAX = 25 * 60_000;
+const TESTS_MS_MAX = 45 * 60_000;
 
 /**
  * A process computes for less than half of its time: it waits for a timeout, for PostgreSQL or for another process. The
