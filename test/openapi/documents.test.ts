@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { readFailureReason } from '../../apps/server/src/domain/failure-reason.ts';
+import { FEED_FIELD_NAMES } from '../../apps/server/src/domain/transaction.ts';
 import {
   assertValid,
   type Document,
@@ -139,6 +141,16 @@ const OWN_ERRORS = new Set([
   ...['createAccessToken', 'createOperatorAccessToken'].flatMap((id) => [`${id} 400`, `${id} 401`, `${id} 429`]),
   'getReadiness 503',
 ]);
+
+// Regression: four fields were missing, and the failure reason was one that becomes OTHER.
+test('a status update has every field of the feed, and a failure reason that is published', () => {
+  const { properties } = documentOf('operator').components.schemas['StatusUpdate'] as {
+    readonly properties: Readonly<Record<string, { readonly anyOf?: readonly { readonly examples?: string[] }[] }>>;
+  };
+  assert.deepEqual(Object.keys(properties).sort(), [...Object.values(FEED_FIELD_NAMES), 'total_amount'].sort());
+  const [reason = assert.fail()] = properties['failure_reason']?.anyOf?.[0]?.examples ?? [];
+  assert.notEqual(readFailureReason(reason), 'OTHER', reason);
+});
 
 /** The original contract's sections 1, 6 and 8 (docs/contract.md 1, 6 and 8.1). */
 test('the description and docs/api.md give the advice of the contract', () => {

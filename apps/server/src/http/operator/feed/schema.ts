@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { TRANSFER_SERVICE_CODES } from '../../../domain/transaction.ts';
 import { englishOnly } from '../../../lib/bilingual-text.ts';
 import { TransactionStatus } from '../../check-status/schema.ts';
 import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../../schemas.ts';
@@ -63,11 +64,18 @@ const StatusUpdateSchema = Type.Object(
       'Now unless given; not allowed with PROCESS.',
     ),
     failure_reason: optional(
-      text('A code of docs/failure-reasons.md, or its whole text. Any other text becomes OTHER.', 'ACCOUNT_CLOSED'),
+      text('A code of docs/failure-reasons.md, or its whole text. Any other text becomes OTHER.', 'ACCOUNT_INACTIVE'),
       'Required with FAILED, not allowed otherwise.',
     ),
     rail: optional(text('The rail that carries the transfer.', 'bank-one'), 'Together with `rail_reference`.'),
     rail_reference: optional(text('The reference of the transfer there.', 'P2026112199'), 'Together with `rail`.'),
+    source_account_number: optional(text('5 to 34 digits.', '8880001000'), 'The account that it was paid from.'),
+    service_code: optional(
+      text(`One of ${TRANSFER_SERVICE_CODES.join(', ')}.`, '18'),
+      'The SNAP service that ordered the transfer.',
+    ),
+    external_id: optional(text('1 to 36 characters.', '20261121000099'), 'The `X-EXTERNAL-ID` of its order.'),
+    bank_reference: optional(text('1 to 30 characters.', 'BCA-2026112199'), "The bank's own reference of it."),
     reversed_at: optional(
       instant('When the bank returned the money.', '2026-11-22T02:00:00Z'),
       'With SUCCESS only; the status stays SUCCESS.',
