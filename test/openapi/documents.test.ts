@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { readFailureReason } from '../../apps/server/src/domain/failure-reason.ts';
+import { parseMoney } from '../../apps/server/src/domain/money.ts';
 import { FEED_FIELD_NAMES } from '../../apps/server/src/domain/transaction.ts';
 import {
   assertValid,
@@ -150,6 +151,18 @@ test('a status update has every field of the feed, and a failure reason that is 
   assert.deepEqual(Object.keys(properties).sort(), [...Object.values(FEED_FIELD_NAMES), 'total_amount'].sort());
   const [reason = assert.fail()] = properties['failure_reason']?.anyOf?.[0]?.examples ?? [];
   assert.notEqual(readFailureReason(reason), 'OTHER', reason);
+});
+
+// Regression: the description admitted zeros in front, which are refused.
+test('the amounts of a search are described as they are read', () => {
+  const { parameters = [] } = documentOf('public').paths['/api/v1/transactions']?.['get'] ?? {};
+  for (const name of ['amount_from', 'amount_to']) {
+    const { schema } = parameters.find((each) => each.name === name) ?? assert.fail(name);
+    const pattern = new RegExp((schema as { readonly pattern: string }).pattern);
+    for (const text of ['0', '0.5', '150000.00', '9'.repeat(18), '007', '-1', '1.', '.5', '1.001', '9'.repeat(19)]) {
+      assert.equal(pattern.test(text), parseMoney(text) !== null, text);
+    }
+  }
 });
 
 /** The original contract's sections 1, 6 and 8 (docs/contract.md 1, 6 and 8.1). */

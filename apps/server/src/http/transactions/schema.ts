@@ -11,7 +11,9 @@ const CSV_EXAMPLE = `${Object.keys(TRANSACTION_EXAMPLE).join()}\r\n${Object.valu
 const time = (description: string) =>
   Type.Optional(Type.String({ format: 'date-time', description, examples: ['2026-11-21T00:00:00+07:00'] }));
 const amount = (description: string) =>
-  Type.Optional(Type.String({ pattern: '^[0-9]{1,18}(\\.[0-9]{1,2})?$', description, examples: ['150000.00'] }));
+  Type.Optional(
+    Type.String({ pattern: '^(0|[1-9][0-9]{0,17})(\\.[0-9]{1,2})?$', description, examples: ['150000.00'] }),
+  );
 
 export const listTransactionsSchema = {
   tags: ['Disbursement status'],
