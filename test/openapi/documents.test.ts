@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { eventId } from '../../apps/server/src/domain/event.ts';
 import { readFailureReason } from '../../apps/server/src/domain/failure-reason.ts';
 import { parseMoney } from '../../apps/server/src/domain/money.ts';
 import { FEED_FIELD_NAMES } from '../../apps/server/src/domain/transaction.ts';
@@ -162,6 +163,18 @@ test('the amounts of a search are described as they are read', () => {
     for (const text of ['0', '0.5', '150000.00', '9'.repeat(18), '007', '-1', '1.', '.5', '1.001', '9'.repeat(19)]) {
       assert.equal(pattern.test(text), parseMoney(text) !== null, text);
     }
+  }
+});
+
+// Regression: the bank of `bank.down` was UP, and the ID was one that no event has.
+test('the examples of callbacks are as callbacks are', () => {
+  const { webhooks = {} } = documentOf('public');
+  const media = webhooks['bank']?.['post']?.requestBody?.content['application/json'] ?? assert.fail();
+  const { type, data } = media.example as { readonly type: string; readonly data: { readonly status: string } };
+  assert.deepEqual([type, data.status], ['bank.down', 'DOWN']);
+  for (const { operation } of operationsOf({ ...documentOf('public'), paths: webhooks })) {
+    const id = operation.parameters?.find(({ name }) => name === 'webhook-id')?.example;
+    assert.equal(id, eventId('TB2026112100000001', 1));
   }
 });
 

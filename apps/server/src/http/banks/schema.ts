@@ -30,7 +30,12 @@ export const BANK_FOUND: BilingualText = { en: 'Bank found', id: 'Bank ditemukan
 
 /** A bank in an event. */
 export const BankStateSchema = Type.Object(
-  { ...names, status: Type.Enum(['UP', 'DOWN'], { description: 'Availability of account checks.' }), since: Timestamp },
+  {
+    ...names,
+    // The example is that of `bank.down`, the first of its kinds.
+    status: Type.Enum(['UP', 'DOWN'], { description: 'Availability of account checks.', examples: ['DOWN'] }),
+    since: Timestamp,
+  },
   { title: 'BankState', additionalProperties: false },
 );
 

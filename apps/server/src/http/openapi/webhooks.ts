@@ -17,8 +17,10 @@ const header = (name: string, description: string, example: string) => ({
   example,
 });
 
+const ID_EXAMPLE = 'evt_TB2026112100000001_1';
+
 const HEADERS = [
-  header('webhook-id', 'The ID of the event, the same at each attempt: recognize duplicates by it.', 'evt_BCA_2'),
+  header('webhook-id', 'The ID of the event, the same at each attempt: recognize duplicates by it.', ID_EXAMPLE),
   header('webhook-timestamp', 'The time of this attempt, in seconds since 1970.', '1795235551'),
   header(
     'webhook-signature',
