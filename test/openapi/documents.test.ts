@@ -178,6 +178,29 @@ test('the examples of callbacks are as callbacks are', () => {
   }
 });
 
+/** The English example of a success, or the one of another media type. */
+function exampleOf(path: string, method: string, type = 'application/json'): unknown {
+  const responses = documentOf('public').paths[path]?.[method]?.responses ?? assert.fail(path);
+  const status = Object.keys(responses).find((each) => each.startsWith('2')) ?? assert.fail(path);
+  const response = responses[status] ?? assert.fail(path);
+  const media = '$ref' in response ? undefined : response.content?.[type];
+  return media?.examples?.['en']?.value ?? media?.example;
+}
+
+// Regression: the examples of streams and exports had amounts without decimals, which are never sent.
+test('amounts have two decimals in examples that are text', () => {
+  const list = '/api/v1/transactions';
+  for (const [path, type] of [
+    ['/api/v1/check-status', 'text/event-stream'],
+    ['/api/v1/check-status/{transaction_id}', 'text/event-stream'],
+    [list, 'application/x-ndjson'],
+  ] as const) {
+    const text = String(exampleOf(path, 'get', type));
+    assert.match(text, /"amount":150000\.00,"fee":2500\.00,"total_amount":152500\.00,/);
+  }
+  assert.match(String(exampleOf(list, 'get', 'text/csv')), /,150000\.00,2500\.00,152500\.00,/);
+});
+
 /** The original contract's sections 1, 6 and 8 (docs/contract.md 1, 6 and 8.1). */
 test('the description and docs/api.md give the advice of the contract', () => {
   const { info } = documentOf('public') as unknown as { info: { description: string } };

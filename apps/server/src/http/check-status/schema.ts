@@ -42,6 +42,12 @@ export const TRANSACTION_EXAMPLE = {
   failure_reason: null,
 };
 
+/** As it is sent: unlike an example in JSON, a text can have amounts with two decimals (docs/contract.md 2.5). */
+export const TRANSACTION_EXAMPLE_TEXT = JSON.stringify(TRANSACTION_EXAMPLE).replaceAll(
+  /amount":\d+|fee":\d+/g,
+  '$&.00',
+);
+
 /** docs/contract.md 2.2. */
 export const TransactionSchema = Type.Object(
   {
@@ -99,7 +105,7 @@ const Headers = Type.Object({
 });
 
 export const TRANSACTION_FOUND: BilingualText = { en: 'Transaction found', id: 'Transaksi ditemukan' };
-const STREAM_EXAMPLE = `id: 2\nevent: status\ndata: ${JSON.stringify(TRANSACTION_EXAMPLE)}\n\n`;
+const STREAM_EXAMPLE = `id: 2\nevent: status\ndata: ${TRANSACTION_EXAMPLE_TEXT}\n\n`;
 
 const common = {
   tags: ['Disbursement status'],

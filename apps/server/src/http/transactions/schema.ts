@@ -1,12 +1,20 @@
 import { Type } from 'typebox';
 import type { BilingualText } from '../../lib/bilingual-text.ts';
-import { TRANSACTION_EXAMPLE, TransactionSchema, TransactionStatus } from '../check-status/schema.ts';
+import {
+  TRANSACTION_EXAMPLE,
+  TRANSACTION_EXAMPLE_TEXT,
+  TransactionSchema,
+  TransactionStatus,
+} from '../check-status/schema.ts';
 import { nextPage, pageParameters } from '../pages.ts';
 import { accessToken, errorResponses, successResponse } from '../schemas.ts';
 
 export const TRANSACTIONS_FOUND: BilingualText = { en: 'Transactions found', id: 'Transaksi ditemukan' };
 
-const CSV_EXAMPLE = `${Object.keys(TRANSACTION_EXAMPLE).join()}\r\n${Object.values(TRANSACTION_EXAMPLE).join()}\r\n`;
+const CSV_VALUES = Object.values(TRANSACTION_EXAMPLE).map((value) =>
+  typeof value === 'number' ? value.toFixed(2) : value,
+);
+const CSV_EXAMPLE = `${Object.keys(TRANSACTION_EXAMPLE).join()}\r\n${CSV_VALUES.join()}\r\n`;
 
 const time = (description: string) =>
   Type.Optional(Type.String({ format: 'date-time', description, examples: ['2026-11-21T00:00:00+07:00'] }));
@@ -64,7 +72,7 @@ export const listTransactionsSchema = {
       {
         headers: ['Link'],
         alternatives: {
-          'application/x-ndjson': `${JSON.stringify(TRANSACTION_EXAMPLE)}\n`,
+          'application/x-ndjson': `${TRANSACTION_EXAMPLE_TEXT}\n`,
           'text/csv': CSV_EXAMPLE,
         },
       },
