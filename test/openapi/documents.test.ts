@@ -201,6 +201,25 @@ test('amounts have two decimals in examples that are text', () => {
   assert.match(String(exampleOf(list, 'get', 'text/csv')), /,150000\.00,2500\.00,152500\.00,/);
 });
 
+// Regression: a cancelled validation was COMPLETED, as was a new one, and a callback that is sent again was delivered.
+test('the example of an operation is what it leads to', () => {
+  for (const [path, field, value] of [
+    ['/api/v1/account-validations', 'state', 'RUNNING'],
+    ['/api/v1/account-validations/{validation_id}/cancel', 'state', 'CANCELLED'],
+    ['/api/v1/callback-deliveries/{delivery_id}/replay', 'state', 'pending'],
+    // The request asks for no comparison of names.
+    ['/api/v1/check-account', 'name_match', undefined],
+  ] as const) {
+    const { data } = exampleOf(path, 'post') as { readonly data: Readonly<Record<string, unknown>> };
+    assert.equal(data[field], value, path);
+  }
+  const { requestBody } = documentOf('public').paths['/api/v1/check-account']?.['post'] ?? {};
+  assert.deepEqual(requestBody?.content['application/json']?.example, {
+    bank_code: '014',
+    account_number: '1234567890',
+  });
+});
+
 /** The original contract's sections 1, 6 and 8 (docs/contract.md 1, 6 and 8.1). */
 test('the description and docs/api.md give the advice of the contract', () => {
   const { info } = documentOf('public') as unknown as { info: { description: string } };

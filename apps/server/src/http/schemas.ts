@@ -31,6 +31,8 @@ interface ResponseOptions {
   readonly headers?: readonly ResponseHeader[];
   /** Media types other than JSON in which the operation can answer, each with an example of a body. */
   readonly alternatives?: Readonly<Record<string, string>>;
+  /** `data` of this operation, where the example of its schema is that of another one. */
+  readonly example?: unknown;
 }
 
 /** `data` in the success envelope (docs/contract.md 2.1). `data` has a title; the envelope is named after it. */
@@ -38,7 +40,7 @@ export const successResponse = (
   data: TSchema & { title?: string },
   message: BilingualText,
   description: string,
-  { headers = [], alternatives = {} }: ResponseOptions = {},
+  { headers = [], alternatives = {}, example = exampleOf(data) }: ResponseOptions = {},
 ) =>
   Type.Object(
     {
@@ -51,15 +53,14 @@ export const successResponse = (
       title: `${data.title}Response`,
       description,
       additionalProperties: false,
-      'x-examples': successExamples(data, message),
+      'x-examples': successExamples(example, message),
       'x-headers': headers,
       'x-alternatives': alternatives,
     },
   );
 
 /** The envelope in both languages. */
-function successExamples(data: JsonSchema, { en, id }: BilingualText): Record<string, unknown> {
-  const example = exampleOf(data);
+function successExamples(example: unknown, { en, id }: BilingualText): Record<string, unknown> {
   if (example === undefined) return {};
   const meta = { timestamp: '2026-11-21T04:32:31.402Z' };
   const inLanguage = (message: string) => ({ value: { success: true, message, data: example, meta } });

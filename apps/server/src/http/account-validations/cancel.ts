@@ -12,7 +12,7 @@ import {
   validationInPath,
   validationInPathSchema,
 } from './operation.ts';
-import { ValidationSchema } from './schema.ts';
+import { VALIDATION_EXAMPLE, ValidationSchema } from './schema.ts';
 
 const CANCELLED: BilingualText = { en: 'Account validation cancelled', id: 'Validasi rekening dibatalkan' };
 
@@ -25,7 +25,9 @@ const schema = {
     'A validation that has ended stays as it is.',
   params: validationInPathSchema,
   response: {
-    200: successResponse(ValidationSchema, CANCELLED, 'The validation.'),
+    200: successResponse(ValidationSchema, CANCELLED, 'The validation.', {
+      example: { ...VALIDATION_EXAMPLE, state: 'CANCELLED', ended_at: '2026-11-21T04:32:31.402Z' },
+    }),
     ...errorResponses(['INVALID_FORMAT', 'VALIDATION_NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']),
   },
 };

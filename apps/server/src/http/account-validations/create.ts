@@ -29,7 +29,7 @@ import { IDEMPOTENCY_KEY_LENGTH_MAX, idempotencyKeyOf } from '../idempotency-key
 import { isUncompressed, unsupportedMediaType } from '../request-body.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
 import { type AccountValidationDependencies, found, operationDefaults } from './operation.ts';
-import { ValidationSchema } from './schema.ts';
+import { VALIDATION_EXAMPLE, ValidationSchema } from './schema.ts';
 import { createUploadAdmission, tooBusy } from './upload-admission.ts';
 
 /** A large validation holds a connection to PostgreSQL for seconds while it is stored, so few are stored at once. */
@@ -94,6 +94,7 @@ const schema = {
   response: {
     202: successResponse(ValidationSchema, ACCEPTED, 'The validation. `Location` is its address.', {
       headers: ['Location'],
+      example: VALIDATION_EXAMPLE,
     }),
     ...errorResponses([
       'INVALID_FORMAT',

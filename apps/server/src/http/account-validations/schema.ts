@@ -42,7 +42,7 @@ const validationFields = {
   ended_at: nullable(Timestamp, 'null while RUNNING.'),
 };
 
-const VALIDATION_EXAMPLE = {
+export const VALIDATION_EXAMPLE = {
   validation_id: 'av_5f0c1d2e3b4a59687786',
   state: 'RUNNING',
   rows: 4,

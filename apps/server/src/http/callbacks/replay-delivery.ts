@@ -5,7 +5,13 @@ import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { allowEmptyBody } from '../request-body.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
-import { DeliverySchema, deliveryInPath, deliveryInPathSchema, deliveryToJson } from './delivery-resource.ts';
+import {
+  DELIVERY_EXAMPLE,
+  DeliverySchema,
+  deliveryInPath,
+  deliveryInPathSchema,
+  deliveryToJson,
+} from './delivery-resource.ts';
 import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
 const MESSAGE: BilingualText = { en: 'Delivery replayed', id: 'Callback dikirim ulang' };
@@ -17,7 +23,9 @@ const schema = {
   description: 'Sends it at once, in any state, and with the whole retry schedule if it fails again.',
   params: deliveryInPathSchema,
   response: {
-    200: successResponse(DeliverySchema, MESSAGE, 'The delivery, pending again.'),
+    200: successResponse(DeliverySchema, MESSAGE, 'The delivery, pending again.', {
+      example: { ...DELIVERY_EXAMPLE, state: 'pending', next_attempt_at: '2026-11-21T04:32:31.402Z', ended_at: null },
+    }),
     ...errorResponses([
       'INVALID_FORMAT',
       'DELIVERY_NOT_FOUND',

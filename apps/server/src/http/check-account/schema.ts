@@ -107,7 +107,7 @@ export const checkAccountSchema = {
         }),
       ),
     },
-    { title: 'AccountCheck' },
+    { title: 'AccountCheck', examples: [{ bank_code: '014', account_number: '1234567890' }] },
   ),
   response: {
     200: successResponse(
