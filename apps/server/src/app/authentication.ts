@@ -2,10 +2,10 @@ import {
   builtInKeys,
   createAccessTokenIssuer,
   createAccessTokenVerifier,
-  externalKeys,
   type IssueAccessToken,
 } from '../auth/access-tokens.ts';
 import { type Authenticator, createAuthenticator } from '../auth/authenticator.ts';
+import { externalKeys } from '../auth/external-keys.ts';
 import { createFailureThrottle, type FailureThrottle } from '../auth/failure-throttle.ts';
 import type { Scope } from '../auth/scopes.ts';
 import { createSecretUses } from '../auth/secret-uses.ts';
@@ -51,7 +51,9 @@ export function openAuthentication(
   const issuer = (): string => settings.tokenIssuer ?? publicUrl();
   const expected = { issuer, audience: () => settings.tokenAudience ?? publicUrl() };
   const verify = createAccessTokenVerifier(
-    settings.tokenJwksUrl === null ? builtInKeys(keys) : externalKeys(new URL(settings.tokenJwksUrl)),
+    settings.tokenJwksUrl === null
+      ? builtInKeys(keys)
+      : externalKeys(new URL(settings.tokenJwksUrl), options.logging.log),
     expected,
   );
   const issue = createAccessTokenIssuer(keys, expected);

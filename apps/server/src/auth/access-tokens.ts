@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createRemoteJWKSet, decodeJwt, errors, type JWTVerifyGetKey, jwtVerify, SignJWT } from 'jose';
+import { decodeJwt, errors, type JWTVerifyGetKey, jwtVerify, SignJWT } from 'jose';
 import type { Client } from './clients.ts';
 import type { Scope } from './scopes.ts';
 import type { SigningKeys } from './signing-keys.ts';
@@ -86,10 +86,6 @@ export const builtInKeys =
     if (key === undefined || key.algorithm !== header.alg) throw new errors.JWKSNoMatchingKey();
     return key.publicKey;
   };
-
-/** The keys of an external issuer, fetched when first needed and when a token names an unknown key. */
-export const externalKeys = (jwksUrl: URL): JWTVerifyGetKey =>
-  createRemoteJWKSet(jwksUrl, { timeoutDuration: 3_000, cooldownDuration: 30_000 });
 
 export type IssueAccessToken = (client: Client, scopes: readonly Scope[], lifetimeSeconds: number) => Promise<string>;
 

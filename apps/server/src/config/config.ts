@@ -106,7 +106,12 @@ export const SETTINGS = {
     'Issuer (`iss`) of an external authorization server, to use instead of the built-in one. ' +
       'Needs `TIBA_TOKEN_JWKS_URL`.',
   ),
-  tokenJwksUrl: setting('TIBA_TOKEN_JWKS_URL', httpUrl, "URL of the external issuer's public keys (JWKS)."),
+  tokenJwksUrl: setting(
+    'TIBA_TOKEN_JWKS_URL',
+    httpUrl,
+    "URL of the external issuer's public keys (JWKS). They are read again after ten minutes; while that fails, the " +
+      'last ones are accepted for a day.',
+  ),
   tokenAudience: setting(
     'TIBA_TOKEN_AUDIENCE',
     text,
