@@ -56,3 +56,15 @@ test('a bank that goes down, fails its trials and recovers causes two signed eve
   assert.deepEqual(await query(`select from tiba.events where client_id = 'former'`), []);
   assert.deepEqual(other.requests, [], 'an endpoint without kinds receives events of disbursements only');
 });
+
+/** Regression: how long a bank is down was measured on the wall clock: a jump back delayed the event by the jump. */
+test('a bank that goes down while the wall clock of the process is wrong causes its event', async (context) => {
+  const database = await openDatabase(context);
+  const bank = await startStoppableBank(context);
+  const { check, untilEvents } = await startCheckingService(context, database, bank);
+  await check();
+  context.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  bank.isStopped = true;
+  const events = await untilEvents(1);
+  assert.deepEqual(namesOf(events), [['evt_CENAIDJA_1', 'bank.down']]);
+});

@@ -53,6 +53,7 @@ export async function openAccountInquiries(
       ),
     ...(await withDays(options.inquiries ?? {})),
     sharing: { liveProcesses, quota: sharedLimits.quota },
+    wallClock: postgres.now,
     ...options.inquiries,
   });
   openBankHistory(context, postgres, inquiries);
@@ -101,12 +102,12 @@ const hasDailyQuota = ({ limitsByRail }: AgreedOptions): boolean =>
 /** A restart during the day must not grant the day's quota a second time, nor may another process. */
 const countDailyInquiries = (
   { options }: AppContext,
-  { lookUpDatabase, processes }: PostgresServices,
+  { lookUpDatabase, processes, now }: PostgresServices,
 ): Promise<DailyInquiries> =>
   startDailyInquiries({
     database: lookUpDatabase,
     liveProcesses: processes.liveProcesses,
-    wallClock: options.inquiries?.wallClock ?? Date.now,
+    wallClock: options.inquiries?.wallClock ?? now,
     paused: options.settings.paused,
     log: options.logging.log,
   });
@@ -117,7 +118,7 @@ const countDailyInquiries = (
  */
 export function openBankAvailability(
   { options, onClose }: AppContext,
-  { database, lookUpDatabase, bankFindingNotices, processes }: PostgresServices,
+  { database, lookUpDatabase, bankFindingNotices, processes, now }: PostgresServices,
   inquiries: AccountInquiries,
 ): void {
   const { banks, logging, bankAvailability: times } = options;
@@ -131,6 +132,6 @@ export function openBankAvailability(
     log: logging.log,
   });
   onClose('findings about banks', exchange.close);
-  const dependencies = { database, inquiries, banks, log: logging.log, ...(times === undefined ? {} : { times }) };
+  const dependencies = { database, inquiries, banks, now, log: logging.log, ...(times === undefined ? {} : { times }) };
   onClose('bank availability', startAvailabilityPublisher(dependencies).close);
 }

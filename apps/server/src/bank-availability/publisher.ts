@@ -31,6 +31,8 @@ export interface AvailabilityPublisherDependencies {
   readonly database: Database;
   readonly inquiries: Pick<AccountInquiries, 'snapshot'>;
   readonly banks: BankDirectory;
+  /** Of the same clock as the times of `inquiries`: milliseconds since 1970. It must not jump. */
+  readonly now: () => number;
   readonly log: Log;
   readonly times?: AvailabilityTimes;
 }
@@ -51,6 +53,7 @@ export function startAvailabilityPublisher({
   database,
   inquiries,
   banks,
+  now,
   log,
   times,
 }: AvailabilityPublisherDependencies): AvailabilityPublisher {
@@ -58,7 +61,7 @@ export function startAvailabilityPublisher({
   let closing = false;
 
   async function publishChanges(): Promise<void> {
-    const current = monitor.evaluate(bankHealths(inquiries.snapshot()), Date.now());
+    const current = monitor.evaluate(bankHealths(inquiries.snapshot()), now());
     const known = await listBankAvailability(database);
     // Includes changes that a process began to publish before it ended.
     const unpublished = known.filter(({ isPublished }) => !isPublished).map(({ bic }) => bic);
