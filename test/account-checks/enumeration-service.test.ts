@@ -9,6 +9,7 @@ import { createFastClient, type FastClient } from '../contract/fast-client.ts';
 import { seededRandom } from '../rails/resilience/seed.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { logIn } from '../support/serve.ts';
 import { type Answer, send, startTestService, type TestClient, type TestService } from '../support/service.ts';
 import { storedChecks } from './stored-checks.ts';
 
@@ -298,5 +299,26 @@ suite('the accounts per day', () => {
     );
     assert.ok(next < 40, 'restored within a few checks');
     assert.equal((await check(again, account(5))).status, 200);
+  });
+
+  /** Regression: with a jump of its wall clock by a day, a process counted anew, and its audit records had that day. */
+  test('are those of the day of PostgreSQL, whatever the clock of the process shows', async ({ mock }) => {
+    await service.close();
+    mock.timers.enable({ apis: ['Date'], now: Date.now() });
+    service = await start();
+    const client = await addClient('jumping', 2);
+    for (const index of [0, 1]) assert.equal((await check(client, account(index))).status, 200);
+    mock.timers.setTime(Date.now() + 24 * 60 * 60_000);
+    // The token from before has expired.
+    const token = await logIn(service.url, client.clientId, client.clientSecret);
+    assertError(await check({ ...client, token }, account(2)), 'RATE_LIMIT_EXCEEDED', /in one day/);
+    const { query } = service.app.database;
+    const audited = () =>
+      query<{ is_right: boolean }>(
+        `select checked_at between now() - interval '1 hour' and now() + interval '1 hour' as is_right
+           from tiba.account_checks where client_id = 'jumping'`,
+      );
+    await eventually('three checks are audited', async () => (await audited()).length === 3);
+    assert.ok((await audited()).every(({ is_right: isRight }) => isRight));
   });
 });

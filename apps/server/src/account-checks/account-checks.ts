@@ -62,11 +62,13 @@ export interface AccountChecksDependencies {
   readonly hashAccount: HashAccount;
   readonly auditLog: Pick<AuditLog, 'requireCapacity' | 'add'>;
   readonly enumerationGuard: Omit<EnumerationGuard, 'restrictedClients' | 'close'>;
+  /** PostgreSQL's time, which stamps audit records: milliseconds since 1970. */
+  readonly now: () => number;
 }
 
 export function createAccountChecks(dependencies: AccountChecksDependencies): AccountChecks {
   const { inquiries, verdictCache, hashAccount, auditLog, enumerationGuard } = dependencies;
-  const now = createIsoClock();
+  const now = createIsoClock(dependencies.now);
   const inProgress = createInProgress();
 
   function audit({ clientId, bic, hash, requestId }: Check, outcome: string, served: ServedOutcome | null): void {

@@ -23,7 +23,7 @@ const AUDIT_DELETE_BATCH = 1_000;
 
 export function openAccountChecks(
   context: AppContext,
-  { database, clients, dataKey }: PostgresServices,
+  { database, clients, dataKey, now }: PostgresServices,
   {
     inquiries,
     sharedLimits: { checkLog, cache },
@@ -45,7 +45,8 @@ export function openAccountChecks(
   const { verdictSeconds } = settings;
   const verdictCache = createVerdictCache({
     ttlSeconds: verdictSeconds,
-    shared: cache === null ? null : createSharedVerdicts({ cache, dataKey, ttlSeconds: verdictSeconds }),
+    shared:
+      cache === null ? null : createSharedVerdicts({ cache, dataKey, ttlSeconds: verdictSeconds, wallClock: now }),
   });
   const enumerationGuard = createEnumerationGuard({
     limitsOf(clientId) {
@@ -58,11 +59,12 @@ export function openAccountChecks(
     hashAccount,
     log,
     metrics,
+    wallClock: now,
     ...(options.limitClock === undefined ? {} : { clock: options.limitClock }),
     ...options.enumerationGuard,
   });
   onClose('enumeration guard', async () => enumerationGuard.close());
-  const accountChecks = createAccountChecks({ inquiries, verdictCache, hashAccount, auditLog, enumerationGuard });
+  const accountChecks = createAccountChecks({ inquiries, verdictCache, hashAccount, auditLog, enumerationGuard, now });
   onClose('account checks', accountChecks.close);
   return { accountChecks: settings.paused ? pause(accountChecks) : accountChecks, hashAccount, enumerationGuard };
 }

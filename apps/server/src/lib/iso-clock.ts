@@ -1,12 +1,12 @@
 /**
  * Returns the time as ISO 8601 UTC with milliseconds. The part up to the second is formatted once a second: formatting
- * all of it costs more than most other parts of a response.
+ * all of it costs more than most other parts of a response. `clock` has whole milliseconds since 1970.
  */
-export function createIsoClock(): () => string {
+export function createIsoClock(clock: () => number = () => Date.now()): () => string {
   let formattedSecond = Number.NaN;
   let prefix = '';
   return () => {
-    const nowMs = Date.now();
+    const nowMs = clock();
     const second = Math.floor(nowMs / 1000);
     if (second !== formattedSecond) {
       formattedSecond = second;
