@@ -3,9 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
 import pino from 'pino';
-import { changeEndpoint, insertEndpoint } from '../../apps/server/src/postgres/callback-endpoints.ts';
+import {
+  changeEndpoint,
+  changeEndpointIn,
+  insertEndpoint,
+  prepareEnabling,
+} from '../../apps/server/src/postgres/callback-endpoints.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
-import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { type Database, DatabaseContended, openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { insertEvents } from '../../apps/server/src/postgres/events.ts';
 import { eventually } from '../support/eventually.ts';
 import { type DeliverySetup, setUpDeliveries } from './delivery-setup.ts';
@@ -183,6 +188,22 @@ test('a process that is killed while it enables an endpoint leaves no delivery b
     assert.ok(disabledAt !== null || late.length === 0, `${late.length} deliveries of an enabled endpoint wait`);
   }
   assert.ok(outcomes.length > 1, 'it was killed at least once');
+});
+
+test('an endpoint with many late deliveries is not enabled by a transaction that nothing has prepared', async () => {
+  const key = { clientId: 'alpha', endpointId: `ep_${randomBytes(6).toString('hex')}` };
+  await register(setup.database, key.endpointId);
+  await changeEndpoint(setup.database, key, { disabled: true });
+  await setup.database.query(
+    `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
+     select 'alpha', $1, n, now() + interval '1 day' from generate_series(200001, 201001) n`,
+    [key.endpointId],
+  );
+  const enable = () => setup.database.transaction((query) => changeEndpointIn(query, key, { disabled: false }));
+  await assert.rejects(enable(), DatabaseContended);
+  assert.ok((await setup.endpointState(key)).disabled_at !== null);
+  await prepareEnabling(setup.database, key);
+  assert.equal((await enable())?.disabledAt, null);
 });
 
 /** Regression: PostgreSQL made a plan for each execution, because it knew how many clients there were. */
