@@ -301,7 +301,7 @@ suite('the accounts per day', () => {
     assert.equal((await check(again, account(5))).status, 200);
   });
 
-  /** Regression: with a jump of its wall clock by a day, a process counted anew, and its audit records had that day. */
+  /** Regression: with a jump of its wall clock by a day, a process counted anew, and its records had that day. */
   test('are those of the day of PostgreSQL, whatever the clock of the process shows', async ({ mock }) => {
     await service.close();
     mock.timers.enable({ apis: ['Date'], now: Date.now() });
@@ -316,9 +316,15 @@ suite('the accounts per day', () => {
     const audited = () =>
       query<{ is_right: boolean }>(
         `select checked_at between now() - interval '1 hour' and now() + interval '1 hour' as is_right
-           from tiba.account_checks where client_id = 'jumping'`,
+           from (select client_id, checked_at from tiba.account_checks
+                  union all select client_id, checked_at from tiba.account_validation_rows) as checks
+          where client_id = 'jumping'`,
       );
-    await eventually('three checks are audited', async () => (await audited()).length === 3);
+    const validations = validationsOf(service, { ...client, token });
+    const rows = [account(0), 'no number'].map((number) => ({ bank_code: 'BRI', account_number: String(number) }));
+    await validations.untilEnded(await validations.create(rows));
+    // Three single checks, both rows, and the check of the first one.
+    await eventually('all checks are recorded', async () => (await audited()).length === 6);
     assert.ok((await audited()).every(({ is_right: isRight }) => isRight));
   });
 });

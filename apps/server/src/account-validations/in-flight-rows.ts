@@ -28,6 +28,8 @@ export interface InFlightRowsDependencies {
   readonly accountChecks: AccountChecks;
   readonly inquiries: Pick<AccountInquiries, 'spareCapacity' | 'isClosedTo'>;
   readonly queues: Pick<ValidationQueues, 'pause'>;
+  /** PostgreSQL's time: milliseconds since 1970. */
+  readonly now: () => number;
   readonly metrics: Pick<Metrics, 'validationRows'>;
   readonly log: Log;
   readonly tracing?: Tracing | null;
@@ -38,7 +40,7 @@ const CLOSE_TIMEOUT_MS = 6_000;
 const LOGGED_PAUSE_MS = 10_000;
 
 export function createInFlightRows(dependencies: InFlightRowsDependencies): InFlightRows {
-  const { database, queues, metrics, log, tracing = null } = dependencies;
+  const { database, queues, now, metrics, log, tracing = null } = dependencies;
   const givenUp = new AbortController();
   const writer = createResultWriter(database, log, givenUp.signal);
   const counts = new Map<string, number>();
@@ -51,7 +53,7 @@ export function createInFlightRows(dependencies: InFlightRowsDependencies): InFl
     span?.end({ 'tiba.outcome': disposition.kind === 'result' ? disposition.result.result : disposition.kind });
     if (disposition.kind === 'result') {
       metrics.validationRows.inc({ result: disposition.result.result });
-      const checkedAt = new Date().toISOString();
+      const checkedAt = new Date(now()).toISOString();
       await writer.record({ clientId, validationId, rowNumber, ...disposition.result, checkedAt });
       return;
     }

@@ -31,6 +31,8 @@ export interface ValidationRunnerDependencies {
   readonly banks: BankDirectory;
   readonly accountChecks: AccountChecks;
   readonly inquiries: Pick<AccountInquiries, 'spareCapacity' | 'isClosedTo'>;
+  /** PostgreSQL's time: milliseconds since 1970. */
+  readonly now: () => number;
   readonly metrics: Pick<Metrics, 'validationRows'>;
   readonly log: Log;
   readonly tracing?: Tracing | null;
@@ -61,7 +63,7 @@ export function createValidationRunner(dependencies: ValidationRunnerDependencie
     looksInARow += 1;
     claimLoop.start();
     const isSteady = looksInARow > STEADY_LOOKS && nowMs - firstLookMs >= STEADY_MS;
-    if (isSteady) await endAbandonedRows(database, inFlight, log);
+    if (isSteady) await endAbandonedRows({ ...dependencies, inFlight });
   }
 
   const { failed, succeeded } = createFailureLog(log, 'looking for account validation rows failed; will retry');

@@ -30,6 +30,8 @@ export interface StoreDependencies {
   readonly database: Database;
   readonly banks: BankDirectory;
   readonly accountChecks: Pick<AccountChecks, 'pauseForValidation'>;
+  /** PostgreSQL's time: milliseconds since 1970. */
+  readonly now: () => number;
 }
 
 /**
@@ -39,7 +41,7 @@ export interface StoreDependencies {
  * then nothing is stored.
  */
 export async function storeValidation(
-  { database, banks, accountChecks }: StoreDependencies,
+  { database, banks, accountChecks, now }: StoreDependencies,
   upload: NewUpload,
   permit: (stored: StoredCounts) => void,
 ): Promise<boolean> {
@@ -52,7 +54,7 @@ export async function storeValidation(
     for (let start = 0; start < rows.length; start += INSERT_BATCH_MAX) {
       const batch = rows.slice(start, start + INSERT_BATCH_MAX);
       await insertRows(query, validation, batch);
-      const invalid = resultsOfInvalid(validation, batch);
+      const invalid = resultsOfInvalid(validation, batch, new Date(now()).toISOString());
       if (invalid.length > 0) ended.push(...(await recordResults(query, invalid)));
     }
     // Last, because inserting many rows takes seconds, and the lock on the client blocks the operator who disables it.
@@ -70,8 +72,11 @@ const accountsOf = (rows: readonly NewRow[], banks: BankDirectory): ValidationAc
     return bank === null || parsed === null ? [] : [{ bic: bank.bic, accountNumber: parsed.reveal() }];
   });
 
-function resultsOfInvalid({ clientId, validationId }: ValidationKey, rows: readonly NewRow[]): NewResult[] {
-  const checkedAt = new Date().toISOString();
+function resultsOfInvalid(
+  { clientId, validationId }: ValidationKey,
+  rows: readonly NewRow[],
+  checkedAt: string,
+): NewResult[] {
   return rows.flatMap(({ rowNumber, fault }) =>
     fault === null
       ? []

@@ -34,7 +34,7 @@ const ROWS_DELETE_BATCH = 5_000;
 /** Bulk validations of accounts: reads the uploads, runs the validations, and deletes them after the retention time. */
 export function openAccountValidations(
   context: AppContext,
-  { deliveryDatabase, database }: PostgresServices,
+  { deliveryDatabase, database, now }: PostgresServices,
   { reauthorizeFor }: Pick<Authentication, 'reauthorizeFor'>,
   { accountChecks, inquiries, sharedLimits }: OpenAccountValidationsDependencies,
 ): AccountValidations {
@@ -43,7 +43,16 @@ export function openAccountValidations(
   const { log } = options.logging;
   const runner = settings.paused
     ? null
-    : createValidationRunner({ database: deliveryDatabase, banks, accountChecks, inquiries, metrics, log, tracing });
+    : createValidationRunner({
+        database: deliveryDatabase,
+        banks,
+        accountChecks,
+        inquiries,
+        now,
+        metrics,
+        log,
+        tracing,
+      });
   openRetention(context, {
     database,
     records: 'running_validations',
@@ -65,6 +74,7 @@ export function openAccountValidations(
     operations: {
       database,
       accountChecks,
+      now,
       uploads,
       reauthorize: reauthorizeFor('account:check'),
       openStreams: createOpenWaits(sharedLimits.createConcurrencyLimiter('streams')),

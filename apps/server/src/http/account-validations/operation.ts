@@ -20,6 +20,8 @@ export interface AccountValidationDependencies {
   readonly database: Database;
   readonly banks: BankDirectory;
   readonly accountChecks: Pick<AccountChecks, 'pauseForValidation'>;
+  /** PostgreSQL's time: milliseconds since 1970. */
+  readonly now: () => number;
   readonly uploads: Pick<UploadReader, 'read'>;
   readonly inquiries: Pick<AccountInquiries, 'snapshot'>;
   /** Authorizes the caller of a stream again, while it is open. */
