@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -109,7 +109,10 @@ describe('the commands of docs/backup.md', { skip: missing() }, () => {
       PGDATA: path.join(directory, 'data'),
       DATABASE_URL: url('tiba'),
       REPLICATION_URL: url('tiba'),
-      RESTORED_URL: url('tiba_restored'),
+      ADMIN_URL: url('postgres'),
+      TIBA_OWNER_PASSWORD: 'of the owner',
+      TIBA_SERVICE_PASSWORD: 'of the service',
+      RESTORED_URL: url('tiba_restored').replace('//tiba@', '//tiba_owner@'),
     };
     database = { connection: { connectionString: url('tiba'), ...GENEROUS_TIMEOUTS }, drop: () => Promise.resolve() };
     // The server's log goes to a file, or `run` would wait for its end.
@@ -197,9 +200,17 @@ END
     }
   }
 
-  it('restore a dump into a new database', async () => {
-    await run(block('pg_restore'));
-    const restored = { ...database, connection: { connectionString: environment['RESTORED_URL'] ?? '' } };
+  // Regression: the role of the service could not create the database, and would have owned what it restored.
+  it('restore a dump into a new database, in which the service can change rows and nothing else', async () => {
+    await copyFile(new URL('../../deploy/postgres/roles.sql', import.meta.url), path.join(directory, 'roles.sql'));
+    await run(block('pg_restore', { 'deploy/postgres/roles.sql': 'roles.sql' }));
+    const ofOwner = environment['RESTORED_URL'] ?? '';
+    const ofService = ofOwner.replace('//tiba_owner@', '//tiba_service@');
+    const restored = { ...database, connection: { connectionString: ofService } };
     assert.deepEqual(await transactionsOf(restored), [...KEPT, ...LOST]);
+    await querySql(restored, "update tiba.clients set name = 'changed'");
+    await assert.rejects(querySql(restored, 'alter table tiba.clients add column more text'), { code: '42501' });
+    const owners = await querySql(restored, "select distinct tableowner from pg_tables where schemaname = 'tiba'");
+    assert.deepEqual(owners, [{ tableowner: 'tiba_owner' }]);
   });
 });
