@@ -8,7 +8,7 @@ import { findOldestTransaction, scanTransactions } from '../postgres/retention/t
 import type { AppContext } from './app-context.ts';
 
 type Batches = Pick<RetentionOptions, 'deleteBatch' | 'hasMore'>;
-type Retention = Omit<RetentionOptions, 'inTurn' | 'log' | 'onDeleted' | 'onOldest'>;
+type Retention = Omit<RetentionOptions, 'inTurn' | 'log' | 'onDeleted' | 'onCompleted' | 'onOldest'>;
 
 /**
  * Deletes old records from now on, unless `days` is 0. A paused service deletes nothing: what is looked at in an old
@@ -20,11 +20,15 @@ export function openRetention(
 ): void {
   const { records, days } = retention;
   if (settings.paused || days === 0) return;
+  const completed = (): void => metrics.gauges.retentionCompleted.set({ records }, Date.now() / 1_000);
+  // A retention that never completes is noticed a day after the start (TibaRetentionBehind).
+  completed();
   const { stop } = startRetention({
     ...retention,
     inTurn: retentionTurn,
     log: logging.log,
     onDeleted: (count) => metrics.retentionDeleted.inc({ records }, count),
+    onCompleted: completed,
     onOldest(oldest) {
       if (oldest === null) metrics.gauges.retentionOldest.remove({ records });
       else metrics.gauges.retentionOldest.set({ records }, oldest.getTime() / 1_000);

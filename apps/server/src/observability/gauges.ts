@@ -17,6 +17,8 @@ export interface Gauges {
   readonly feedLastUpdate: Gauge;
   /** When this process last archived everything that was due, in seconds since 1970. Absent without an archive. */
   readonly archiveCompleted: Gauge;
+  /** When this process last deleted all that was too old of each kind, in seconds since 1970. */
+  readonly retentionCompleted: Gauge<'records'>;
   /** When the oldest record of each kind is from, in seconds since 1970. */
   readonly retentionOldest: Gauge<'records'>;
   readonly databaseConnections: Gauge<'pool' | 'state'>;
@@ -40,6 +42,13 @@ export function createGauges(registry: Registry): Gauges {
       aggregator: 'max',
       name: 'tiba_feed_last_update_timestamp_seconds',
       help: 'When this process applied a status update of the feed for the last time; its start before the first one.',
+      registers,
+    }),
+    retentionCompleted: new Gauge({
+      aggregator: 'max',
+      name: 'tiba_retention_completed_timestamp_seconds',
+      help: 'When this process last deleted all records of a kind that were too old, or its start.',
+      labelNames: ['records'],
       registers,
     }),
     retentionOldest: new Gauge({

@@ -40,6 +40,8 @@ export interface RetentionOptions {
   /** The time of the oldest record; null when there is none. */
   readonly findOldest?: () => Promise<Date | null>;
   readonly onDeleted?: (count: number) => void;
+  /** This process has deleted all that was too old and could go. */
+  readonly onCompleted?: () => void;
   readonly onOldest?: (oldest: Date | null) => void;
   /** The same for all kinds of records: two batches at once would delay a request by both. */
   readonly inTurn: InTurn;
@@ -53,7 +55,7 @@ export interface RetentionOptions {
  */
 export function startRetention(options: RetentionOptions): { stop(): Promise<void> } {
   const { database, records, days, deleteBatch, inTurn, log } = options;
-  const { hasMore, findOldest, onDeleted = () => {}, onOldest = () => {} } = options;
+  const { hasMore, findOldest, onDeleted = () => {}, onCompleted = () => {}, onOldest = () => {} } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   const lease = createLease(database, `retention of ${records}`, LEASE_MS);
@@ -66,7 +68,10 @@ export function startRetention(options: RetentionOptions): { stop(): Promise<voi
         const { count, durationMs } = await inTurn(() => timed(() => deleteBatch(before)));
         deleted += count;
         if (count > 0) onDeleted(count);
-        if (hasMore === undefined ? count === 0 : !hasMore()) break;
+        if (hasMore === undefined ? count === 0 : !hasMore()) {
+          onCompleted();
+          break;
+        }
         await pause(pauseMsAfter(durationMs));
       }
     } finally {
