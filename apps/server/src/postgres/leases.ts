@@ -26,6 +26,8 @@ export function createLease(database: Database, name: string, leaseMs: number): 
          values ($1, $2, now() + $3 * interval '1 millisecond')
          on conflict (name) do update set holder = excluded.holder, ends_at = excluded.ends_at
           where held.holder = excluded.holder or held.ends_at <= now()
+             -- This clock was ahead when a process took it, which may be gone.
+             or held.ends_at > excluded.ends_at + interval '1 hour'
          returning name`,
         [name, holder, leaseMs],
         'hold-lease',

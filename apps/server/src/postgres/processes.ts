@@ -76,6 +76,13 @@ with renewed as (
      select process_id from tiba.processes
       where heartbeat_at < now() - interval '${DEAD_AFTER_SECONDS} seconds' and process_id <> $1
         for update skip locked)
+), corrected as (
+  -- This clock was ahead at their heartbeat: those that are gone would never seem dead.
+  update tiba.processes set heartbeat_at = now()
+   where process_id in (
+     select process_id from tiba.processes
+      where heartbeat_at > now() + interval '${DEAD_AFTER_SECONDS} seconds' and process_id <> $1
+        for update skip locked)
 )
 select (extract(epoch from clock_timestamp()) * 1000)::float8 as database_ms,
        coalesce(json_agg(json_build_object('hostName', host_name, 'pid', pid,
