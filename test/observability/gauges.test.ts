@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, before, suite, test } from 'node:test';
+import { readBacklog } from '../../apps/server/src/postgres/backlog.ts';
+import { changeClient } from '../../apps/server/src/postgres/clients.ts';
 import program from '../../package.json' with { type: 'json' };
 import { eventually } from '../support/eventually.ts';
 import { commandIsMissing } from '../support/required-command.ts';
@@ -54,6 +56,24 @@ test('the backlog of callbacks, overdue transactions and the age of the feed', a
   for (const pool of ['main', 'look_up', 'delivery']) {
     assert.equal(valueOf(metrics, `tiba_database_queries_waiting{pool="${pool}"}`), 0);
   }
+});
+
+// Regression: while a client with a due callback was disabled, and so is sent nothing, TibaCallbackBacklog fired.
+test('a callback of a disabled client, which is sent nothing, is not due', async () => {
+  const { database } = service.app;
+  const { clientId } = await service.addClient('to-disable', ['status:read']);
+  await changeClient(database, clientId, 'disable');
+  await database.query(
+    `insert into tiba.callback_endpoints (client_id, endpoint_id, url, kinds, secret_sealed)
+     values ($1, 'ep_disabled', 'http://127.0.0.1:9/', '{disbursement.succeeded}', '\\x00')`,
+    [clientId],
+  );
+  await database.query(
+    `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
+     values ($1, 'ep_disabled', 1, now() - interval '1 hour')`,
+    [clientId],
+  );
+  assert.ok((await readBacklog(database)).oldestDueSeconds < 3_600);
 });
 
 // Regression: Prometheus sees no increase in a series that begins with 1, so these alerts missed the first one.

@@ -7,7 +7,7 @@ export interface Backlog {
   /** Transfers that stayed unknown to their bank for too long. */
   readonly reviews: number;
   readonly deliveriesPending: number;
-  /** How long the oldest due delivery of an enabled endpoint has been due. 0 when none is due. */
+  /** How long the oldest due delivery of an enabled endpoint and client has been due. 0 when none is due. */
   readonly oldestDueSeconds: number;
   /** Rows of running account validations without a result. */
   readonly validationRows: number;
@@ -33,6 +33,7 @@ export async function readBacklog(database: Database): Promise<Backlog> {
        ) counted) as "deliveriesPending",
        (select coalesce(extract(epoch from max(greatest(now() - oldest.next_attempt_at, interval '0'))), 0)::float8
           from tiba.callback_endpoints e
+          join tiba.clients c on c.client_id = e.client_id
          cross join lateral (
            select d.next_attempt_at from tiba.callback_outbox d
             where d.client_id = e.client_id and d.endpoint_id = e.endpoint_id and d.state = 'pending'
@@ -40,7 +41,7 @@ export async function readBacklog(database: Database): Promise<Backlog> {
             order by d.next_attempt_at
             limit 1
          ) oldest
-         where e.disabled_at is null) as "oldestDueSeconds",
+         where e.disabled_at is null and c.disabled_at is null) as "oldestDueSeconds",
        (select coalesce(sum(row_count - last_sequence), 0)::integer
           from tiba.account_validations
          where state = 'RUNNING') as "validationRows"`,
