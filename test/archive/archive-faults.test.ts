@@ -98,6 +98,36 @@ test('an empty directory, as of a disk that is not mounted, is no archive', asyn
   assert.equal((await run()).transactions, 1);
 });
 
+/** Regression: a range of 20,000 was one statement, which of transactions that no memory holds can take too long. */
+test('events are read a thousand at a time, however large a range is', async () => {
+  const clientId = await addOldClient(1);
+  await sql(
+    `insert into tiba.events (client_id, sequence, occurred_at, version, subject_id, kind, data)
+     select $1, sequence, now() - interval '100 days', 1, 'BCA', 'bank.down', '{}'
+       from generate_series(2, 2500) as sequence`,
+    [clientId],
+  );
+  const { database } = service.app;
+  const sizes: number[] = [];
+  const watched: Database = {
+    ...database,
+    async query(text: string, values?: readonly unknown[], name?: string) {
+      const rows = await database.query(text, values, name);
+      if (text.includes('from tiba.events where client_id = $1 and sequence > $2')) sizes.push(rows.length);
+      return rows as never[];
+    },
+  };
+  const { failedClients } = await run({ database: watched });
+  assert.equal(failedClients, 0);
+  assert.equal(
+    sizes.reduce((sum, size) => sum + size, 0),
+    2_500,
+  );
+  assert.equal(Math.max(...sizes), 1_000);
+  const [row] = await sql('select archived_up_to::int from tiba.event_sequences where client_id = $1', [clientId]);
+  assert.deepEqual(row, { archived_up_to: 2_500 });
+});
+
 test('a client that cannot be archived does not stop the others', async () => {
   const { database } = service.app;
   await run();

@@ -107,8 +107,29 @@ export interface ArchivedEvent {
   readonly processedAt: Date | null;
 }
 
+/**
+ * In one statement. Their transactions ended weeks ago, so they may be on the disk only: of many more, reading them
+ * would take longer than a statement may.
+ */
+const EVENTS_PER_STATEMENT = 1_000;
+
 /** The client's next events after this one, in order. */
 export async function listEventsToArchive(
+  database: Database,
+  { clientId, archivedUpTo }: ArchivePosition,
+  limit: number,
+): Promise<ArchivedEvent[]> {
+  const events: ArchivedEvent[] = [];
+  for (let after = archivedUpTo; events.length < limit; after = events.at(-1)?.sequence ?? after) {
+    const count = Math.min(limit - events.length, EVENTS_PER_STATEMENT);
+    const page = await listNextEvents(database, { clientId, archivedUpTo: after }, count);
+    events.push(...page);
+    if (page.length < count) break;
+  }
+  return events;
+}
+
+async function listNextEvents(
   database: Database,
   { clientId, archivedUpTo }: ArchivePosition,
   limit: number,
