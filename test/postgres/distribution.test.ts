@@ -3,6 +3,7 @@ import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
 import pino from 'pino';
 import { parseUpdate } from '../../apps/server/src/feed/parse-update.ts';
+import { listEventsToArchive } from '../../apps/server/src/postgres/archive-files.ts';
 import {
   DELIVERIES as DELIVERIES_SQL,
   findDelivery,
@@ -288,6 +289,13 @@ suite('statements of one client', () => {
       assert.match(sql, /l\.client_id = 'alpha'/);
       assert.doesNotMatch(sql, /tiba\.callback_deliveries/);
     }
+  });
+
+  // Regression: each page of a client's events asked all nodes while they were archived.
+  test('read the events to archive, with the transactions that they ended', async () => {
+    await listEventsToArchive(recording(true), { clientId: 'alpha', archivedUpTo: 0 }, 1);
+    const [[sql]] = sent.splice(0) as [[string, unknown]];
+    assert.match(sql, /e\.client_id = 'alpha'[^]* t\.client_id = 'alpha'/);
   });
 
   test('fail for the clients of one node only', async () => {

@@ -1,5 +1,5 @@
 import type { Database, Query } from './database.ts';
-import { ofClient, queryOverClients } from './distributed/one-client.ts';
+import { databaseOfClient, ofClient, queryOverClients } from './distributed/one-client.ts';
 import type { HeldLease } from './leases.ts';
 
 /** Which files the archive has, and up to which event of each client it is complete. */
@@ -134,17 +134,18 @@ async function listNextEvents(
   { clientId, archivedUpTo }: ArchivePosition,
   limit: number,
 ): Promise<ArchivedEvent[]> {
-  const rows = await database.query<{
+  const rows = await databaseOfClient(database, clientId).query<{
     sequence: string;
     occurred_at: Date;
     transaction_id: string | null;
     processed_at: Date | null;
   }>(
     `select v.sequence, v.occurred_at, t.transaction_id, t.processed_at
-       from (select * from tiba.events where client_id = $1 and sequence > $2 order by sequence limit $3) v
+       from (select * from tiba.events e where e.client_id = $1 and e.sequence > $2 ${ofClient('e')}
+              order by e.sequence limit $3) v
        left join tiba.transactions_final t
          on t.client_id = v.client_id and t.transaction_id = v.subject_id
-        and v.kind in ('disbursement.succeeded', 'disbursement.failed', 'disbursement.reversed')
+        and v.kind in ('disbursement.succeeded', 'disbursement.failed', 'disbursement.reversed') ${ofClient('t')}
       order by v.sequence`,
     [clientId, archivedUpTo, limit],
   );
