@@ -113,7 +113,7 @@ test('events are read a thousand at a time, however large a range is', async () 
     ...database,
     async query(text: string, values?: readonly unknown[], name?: string) {
       const rows = await database.query(text, values, name);
-      if (text.includes('from tiba.events where client_id = $1 and sequence > $2')) sizes.push(rows.length);
+      if (text.includes('from tiba.events e where e.client_id = $1 and e.sequence > $2')) sizes.push(rows.length);
       return rows as never[];
     },
   };
@@ -135,7 +135,7 @@ test('a client that cannot be archived does not stop the others', async () => {
   const broken: Database = {
     ...database,
     query(text: string, values?: readonly unknown[], name?: string) {
-      if (text.includes('from tiba.events where client_id') && values?.[0] === bad) throw new Error('damaged');
+      if (text.includes('from tiba.events e where e.client_id') && values?.[0] === bad) throw new Error('damaged');
       return database.query(text, values, name);
     },
   };
