@@ -26,11 +26,8 @@ const CONTRADICTIONS: readonly (readonly [Record<string, unknown>, Record<string
     fee: '2500.01',
     currency: 'USD',
     bank_code: 'CENAIDJA',
-    bank_name: 'Another Bank',
     account_number: '1234567891',
     account_name: 'BUDI SANTOSA',
-    description: 'refund',
-    created_at: '2026-11-21T04:32:26.124Z',
   }).flatMap(([field, value]) =>
     // An update with a final status changes nothing either if it contradicts.
     [{ status: 'PROCESS' }, SUCCESS].map(
@@ -91,6 +88,33 @@ suite(
     });
   },
 );
+
+/** Regression: each was a conflict, so the payout of a core that rounds a time in one of two messages never ended. */
+test('another bank name, description or creation time is reported, and never holds up the final status', async () => {
+  const id = newId();
+  await feed(statusUpdate({ transaction_id: id, reference_id: id }));
+  const other = { bank_name: 'Another Bank', description: 'refund', created_at: '2026-11-21T04:32:26Z' };
+  const final = { client_id: 'alpha', transaction_id: id, ...SUCCESS, ...other };
+  const reason =
+    'bank_name, description, created_at: another value than in an earlier status update; the first value stays';
+  const differences = [{ line: 1, transaction_id: id, reason }];
+  assert.deepEqual(await feed(final), only({ advanced: 1, differences }));
+  const answer = await statusOf(service, id);
+  assert.match(answer, /"status":"SUCCESS"/);
+  assert.match(answer, /"created_at":"2026-11-21T04:32:26.123Z"/);
+  assert.match(answer, /"description":"Refund"/);
+  assert.ok(!answer.includes('Another Bank'));
+  assert.deepEqual(await feed(final), only({ unchanged: 1, differences }), 'sent again');
+});
+
+test('what the first update left to its defaults stays, and never holds up the final status', async () => {
+  const id = newId();
+  const full = statusUpdate({ transaction_id: id, reference_id: id });
+  await feed({ ...full, created_at: undefined, description: undefined });
+  const { advanced, conflicts, differences } = await feed({ ...full, ...SUCCESS });
+  assert.deepEqual([advanced, conflicts], [1, []]);
+  assert.equal(differences.length, 1);
+});
 
 test('another informational value is reported and recorded, and never holds up the final status', async () => {
   const id = newId();

@@ -119,7 +119,7 @@ suite('nothing of another person is erased', () => {
     const number = '7700110003';
     const holder = { account_number: '9900000001', account_name: 'RINA OTHER' };
     await feed(paid('TPE000000003', holder), 'inserted');
-    await feed(paid('TPE000000003', { ...holder, description: `instead of ${number}` }), 'conflict');
+    await feed(paid('TPE000000003', { ...holder, amount: '1.00', description: `instead of ${number}` }), 'conflict');
     assert.deepEqual(counts(await erase(number)), [1, 0]);
     const history = await read('TPE000000003');
     assert.deepEqual(payeeOf(history), ['9900000001', 'RINA OTHER']);
@@ -290,7 +290,7 @@ test('a number with dashes in an archived conflict is erased from the file too',
   const id = 'TPE000000012';
   await feed(paid(id, { account_number: '9900000004' }), 'inserted');
   const description = 'instead of 7700-110-012, 77\u200e00 110012';
-  await feed(paid(id, { account_number: '9900000004', description }), 'conflict');
+  await feed(paid(id, { account_number: '9900000004', amount: '1.00', description }), 'conflict');
   await setup.sql(`update tiba.events set occurred_at = occurred_at - interval '100 days'`);
   assert.ok((await setup.archive()).transactions > 0);
   const { directory } = setup;

@@ -4,8 +4,8 @@ import { addMoney } from './money.ts';
 import { FEED_FIELD_NAMES, isFinal, NEXT_STATUSES, type StatusUpdate, type Transaction } from './transaction.ts';
 
 /**
- * The outcome of one status update. `difference` names the informational fields of which the transaction keeps an
- * earlier value; the rest of the update was applied.
+ * The outcome of one status update. `difference` names the fields of which the transaction keeps an earlier value; the
+ * rest of the update was applied.
  */
 export type UpdateResult =
   | {
@@ -32,30 +32,32 @@ export interface UpdateContext {
   readonly expectedMs: (bankCode: string) => number;
 }
 
-/** Fields that must not differ between two status updates of one transaction. */
+/** Which payout it is. These must not differ between two status updates of one transaction. */
 const FIXED_FIELDS = [
   'referenceId',
   'amount',
   'fee',
   'currency',
   'bankCode',
-  'bankName',
   'accountNumber',
   'accountName',
-  'description',
-  'createdAt',
 ] as const satisfies readonly (keyof Transaction)[];
 
 /**
- * Informational fields that any update may add, once. The core often learns them after the transfer was ordered. The
- * first value stays, and another one never holds up a status: the payout's end matters more than a reference.
+ * Fields that the first update sets, or leaves to their defaults. That value stays, and another one never holds up a
+ * status: the payout's end matters more than a time that is rounded in one of two messages.
  */
+const DESCRIPTIVE_FIELDS = ['bankName', 'description', 'createdAt'] as const satisfies readonly (keyof Transaction)[];
+
+/** Fields that any update may add, once: the core often learns them after the transfer was ordered. As above. */
 const INFORMATIONAL_FIELDS = [
   'sourceAccountNumber',
   'serviceCode',
   'externalId',
   'bankReference',
 ] as const satisfies readonly (keyof Transaction)[];
+
+const KEPT_FIELDS = [...DESCRIPTIVE_FIELDS, ...INFORMATIONAL_FIELDS];
 
 /**
  * The only place where a status changes. A status update that contradicts the stored transaction changes nothing and is
@@ -64,7 +66,7 @@ const INFORMATIONAL_FIELDS = [
 export function applyUpdate(known: Transaction | null, update: StatusUpdate, context: UpdateContext): UpdateResult {
   if (known === null) return createTransaction(update, context);
   const result = applyToKnown(known, asReversal(known, update), context);
-  const kept = INFORMATIONAL_FIELDS.filter((field) => known[field] !== null && differs(known[field], update[field]));
+  const kept = KEPT_FIELDS.filter((field) => known[field] !== null && differs(known[field], givenValue(update, field)));
   if (kept.length === 0 || 'reason' in result) return result;
   const names = kept.map((field) => FEED_FIELD_NAMES[field]).join(', ');
   return { ...result, difference: `${names}: another value than in an earlier status update; the first value stays` };
@@ -82,7 +84,7 @@ function asReversal(known: Transaction, update: StatusUpdate): StatusUpdate {
 
 function applyToKnown(known: Transaction, update: StatusUpdate, context: UpdateContext): UpdateResult {
   const { now } = context;
-  const fixed = FIXED_FIELDS.find((field) => differs(known[field], givenValue(update, field)));
+  const fixed = FIXED_FIELDS.find((field) => differs(known[field], update[field]));
   if (fixed !== undefined) return conflict(`${FEED_FIELD_NAMES[fixed]} differs from the first status update`);
   if (!hasTotal(known, update.totalAmount)) {
     return conflict('total_amount differs from amount + fee of the first status update');
@@ -114,7 +116,7 @@ function applyToKnown(known: Transaction, update: StatusUpdate, context: UpdateC
 }
 
 /** The name that the directory has today may be another one than the first update gave or found there. */
-const givenValue = (update: StatusUpdate, field: (typeof FIXED_FIELDS)[number]): string | undefined =>
+const givenValue = (update: StatusUpdate, field: (typeof KEPT_FIELDS)[number]): string | null | undefined =>
   field === 'bankName' && update.isBankNameDefault === true ? undefined : update[field];
 
 /**

@@ -17,7 +17,7 @@ export interface FeedReport {
   readonly conflicts: { line: number; transaction_id: string; reason: string }[];
   /** Lines that could not be read, or that lack what the first status update of a transaction needs. */
   readonly rejected: { line: number; reason: string }[];
-  /** Status updates that were applied, but for informational fields of which the transaction has another value. */
+  /** Status updates that were applied, but for fields of which the transaction keeps another value. */
   readonly differences: { line: number; transaction_id: string; reason: string }[];
   /** The number of conflicts, rejected lines and differences beyond those listed. */
   unlisted: number;

@@ -127,7 +127,7 @@ const FeedReportSchema = Type.Object(
         },
         { title: 'FeedDifference', additionalProperties: false },
       ),
-      { description: 'Updates that were applied and counted, but for these informational fields.' },
+      { description: 'Updates that were applied and counted, but for these fields, which keep their first value.' },
     ),
     unlisted: count('Conflicts, rejected updates and differences beyond the 10,000 that are listed.', 0),
     restored_at: nullable(
