@@ -77,7 +77,8 @@ async function followToCallback(jar: CookieJar, start: string): Promise<string> 
     const response = await visit(jar, url);
     assert.equal(response.status, 303, `${url}: ${await response.text()}`);
     url = new URL(response.headers.get('location') ?? '', url).href;
-    if (url.startsWith(`${OPERATOR_URL}/operator/login/callback`)) return url;
+    // Some providers add `session_state`. Regression: what followed a second question mark, as in this one, was dropped.
+    if (url.startsWith(`${OPERATOR_URL}/operator/login/callback`)) return url.replace('?', '?session_state=a?b&');
   }
   return assert.fail('the provider does not lead back');
 }
@@ -214,9 +215,8 @@ suite('a login', () => {
         roles,
       });
       const { url, attempt } = await client.begin();
-      const jar = new CookieJar();
-      const [, query] = (await followToCallback(jar, url)).split('?', 2);
-      const result = await client.finish(new URLSearchParams(query), attempt);
+      const { searchParams } = new URL(await followToCallback(new CookieJar(), url));
+      const result = await client.finish(searchParams, attempt);
       assert.deepEqual(result, { outcome: 'identified', subject: 'siti', name: 'siti', role: 'support' });
     });
   }

@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import { invalidRequest } from './query-parameters.ts';
+import { invalidRequest, queryOf } from './query-parameters.ts';
 
 /** What a cursor belongs to. A cursor is rejected if one of these values differs. */
 export interface CursorScope {
@@ -67,10 +67,8 @@ export function createCursors(dataKey: Buffer): Cursors {
 
 /** The address of the next page (RFC 8288): this request's own, with another cursor. */
 export function linkToNext(url: string, cursor: string): string {
-  const start = url.indexOf('?');
-  const path = start === -1 ? url : url.slice(0, start);
-  // A value may hold further question marks.
-  const parameters = new URLSearchParams(url.slice(path.length));
+  const [path = ''] = url.split('?', 1);
+  const parameters = queryOf(url);
   parameters.set('cursor', cursor);
   return `<${path}?${parameters.toString()}>; rel="next"`;
 }

@@ -7,16 +7,21 @@ import { ApiError } from './errors.ts';
 /** As the feed accepts it. */
 const BANK_CODE_LENGTH_MAX = 32;
 
+/** The query of a URL, form-encoded. A value may hold further question marks (RFC 3986, section 3.4). */
+export function queryOf(url: string): URLSearchParams {
+  const start = url.indexOf('?');
+  return new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
+}
+
 /**
- * The named parameters of a URL's query, form-encoded. Other parameters are ignored.
+ * The named parameters of a URL's query. Other parameters are ignored.
  * @throws ApiError INVALID_REQUEST for one given twice, because parsers disagree on which of the two values counts
  */
 export function queryParameters<Name extends string>(
   url: string,
   names: readonly Name[],
 ): Partial<Record<Name, string>> {
-  const start = url.indexOf('?');
-  const given = new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
+  const given = queryOf(url);
   const parameters: Partial<Record<Name, string>> = {};
   for (const name of names) {
     const [value, ...others] = given.getAll(name);
@@ -37,8 +42,7 @@ export function searchParameters<Name extends string>(
   names: readonly Name[],
 ): Partial<Record<Name, string>> {
   const known: readonly string[] = names;
-  const start = url.indexOf('?');
-  const given = new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
+  const given = queryOf(url);
   const unknown = [...given.keys()].some((name) => !known.includes(name));
   if (unknown) {
     const listed = names.join(', ');

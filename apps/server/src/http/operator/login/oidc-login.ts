@@ -5,7 +5,7 @@ import type { Seal } from '../../../auth/secrets.ts';
 import { englishOnly } from '../../../lib/bilingual-text.ts';
 import type { Log } from '../../../observability/log.ts';
 import { ApiError, unavailable } from '../../errors.ts';
-import { queryParameters } from '../../query-parameters.ts';
+import { queryOf, queryParameters } from '../../query-parameters.ts';
 import { beginSession, type LoginDependencies, loginRefused } from './begin-session.ts';
 import { LOGIN_PATH } from './login-form.ts';
 import { returnPath } from './return-to.ts';
@@ -50,8 +50,7 @@ export function oidcLogin(app: FastifyInstance, dependencies: OidcLoginDependenc
     if (stored === null) throw loginRefused(NOT_BEGUN_HERE);
     // Whatever becomes of it, this attempt is over.
     reply.headers(attemptCookie.removal);
-    const [, query = ''] = request.originalUrl.split('?', 2);
-    const result = await provider.finish(new URLSearchParams(query), stored);
+    const result = await provider.finish(queryOf(request.originalUrl), stored);
     if (result.outcome === 'unavailable') return providerUnavailable(result.cause);
     if (result.outcome === 'sent back') {
       const { reason } = result;
