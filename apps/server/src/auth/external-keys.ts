@@ -44,13 +44,13 @@ export function externalKeys(jwksUrl: URL, log: Log): JWTVerifyGetKey {
 
   const isFresh = (): boolean => cache.uat !== undefined && Date.now() - cache.uat < FRESH_MS;
 
-  const findKey: JWTVerifyGetKey = async (header, token) => {
+  async function findKey(...named: Parameters<JWTVerifyGetKey>) {
     if (!isFresh() && performance.now() >= retryAtMs) await within(refresh(), REFRESH_WAIT_MS, undefined);
-    return remote(header, token);
-  };
+    return remote(...named);
+  }
 
   return async (header, token) => {
-    const key = await within(Promise.resolve(findKey(header, token)), WAIT_MS, null);
+    const key = await within(findKey(header, token), WAIT_MS, null);
     if (key === null) throw new errors.JWKSTimeout();
     return key;
   };
