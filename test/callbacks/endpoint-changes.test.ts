@@ -11,6 +11,7 @@ import {
 } from '../../apps/server/src/postgres/callback-endpoints.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { type Database, DatabaseContended, openDatabase } from '../../apps/server/src/postgres/database.ts';
+import type { EndpointKey } from '../../apps/server/src/postgres/due-endpoints.ts';
 import { insertEvents } from '../../apps/server/src/postgres/events.ts';
 import { eventually } from '../support/eventually.ts';
 import { type DeliverySetup, setUpDeliveries } from './delivery-setup.ts';
@@ -151,19 +152,25 @@ test('an endpoint that is registered before the first event of its client gets i
   }
 });
 
-/**
- * Regression: the endpoint was enabled first, and its deliveries became due 1,000 at a time. Those that a killed
- * process left waited for up to a day, and enabling the endpoint again did not change that.
- */
-test('a process that is killed while it enables an endpoint leaves no delivery behind', async () => {
+/** A disabled endpoint whose deliveries with these sequences wait for a day. */
+async function disabledWithLate(firstSequence: number, lastSequence: number): Promise<EndpointKey> {
   const key = { clientId: 'alpha', endpointId: `ep_${randomBytes(6).toString('hex')}` };
   await register(setup.database, key.endpointId);
   await changeEndpoint(setup.database, key, { disabled: true });
   await setup.database.query(
     `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
-     select 'alpha', $1, n, now() + interval '1 day' from generate_series(100001, 102500) n`,
-    [key.endpointId],
+     select 'alpha', $1, n, now() + interval '1 day' from generate_series($2::bigint, $3::bigint) n`,
+    [key.endpointId, firstSequence, lastSequence],
   );
+  return key;
+}
+
+/**
+ * Regression: the endpoint was enabled first, and its deliveries became due 1,000 at a time. Those that a killed
+ * process left waited for up to a day, and enabling the endpoint again did not change that.
+ */
+test('a process that is killed while it enables an endpoint leaves no delivery behind', async () => {
+  const key = await disabledWithLate(100_001, 102_500);
   const outcomes: string[] = [];
   for (let transactionsMax = 1; outcomes.at(-1) !== 'enabled'; transactionsMax += 1) {
     let transactions = 0;
@@ -191,14 +198,7 @@ test('a process that is killed while it enables an endpoint leaves no delivery b
 });
 
 test('an endpoint with many late deliveries is not enabled by a transaction that nothing has prepared', async () => {
-  const key = { clientId: 'alpha', endpointId: `ep_${randomBytes(6).toString('hex')}` };
-  await register(setup.database, key.endpointId);
-  await changeEndpoint(setup.database, key, { disabled: true });
-  await setup.database.query(
-    `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
-     select 'alpha', $1, n, now() + interval '1 day' from generate_series(200001, 201001) n`,
-    [key.endpointId],
-  );
+  const key = await disabledWithLate(200_001, 201_001);
   const enable = () => setup.database.transaction((query) => changeEndpointIn(query, key, { disabled: false }));
   await assert.rejects(enable(), DatabaseContended);
   assert.ok((await setup.endpointState(key)).disabled_at !== null);

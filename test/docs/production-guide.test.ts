@@ -61,11 +61,15 @@ suite('the rehearsal of the production guide', { skip: missing }, () => {
     for (const each of Object.values(running)) each.kill();
     await postgres?.remove();
     await rm(directory, { recursive: true, force: true });
+    await rm(passwordRules(), { force: true });
   });
+
+  /** Beside the directory, which only its owner may open. */
+  const passwordRules = (): string => path.join(tmpdir(), `${path.basename(directory)}-hba.conf`);
 
   /** The superuser of the test's server needs no password; all others do, as in production. */
   async function writePasswordRules(): Promise<string> {
-    const file = path.join(tmpdir(), `${path.basename(directory)}-hba.conf`);
+    const file = passwordRules();
     await writeFile(file, 'local all tiba trust\nlocal all all scram-sha-256\n', { mode: 0o644 });
     return file;
   }

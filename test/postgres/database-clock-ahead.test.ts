@@ -4,9 +4,9 @@ import { after, before, test } from 'node:test';
 import pino from 'pino';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { createLease } from '../../apps/server/src/postgres/leases.ts';
-import { recordHeartbeat } from '../../apps/server/src/postgres/processes.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { controlDatabaseClock, type DatabaseClock } from '../support/database-clock.ts';
+import { heartbeatOf } from './heartbeat.ts';
 
 /** PostgreSQL's clock was ahead for a while, as after a machine began with a wrong time, and was set right. */
 
@@ -47,7 +47,7 @@ type Lease = ReturnType<typeof createLease>;
 /** Regression: limits and quotas were divided among processes that were gone, until the wrong time had come. */
 test('a process that died meanwhile is removed, and one that lives stays', async () => {
   const [died, lives] = [randomUUID(), randomUUID()];
-  const beat = (processId: string) => recordHeartbeat(database, { ...REPORT, processId });
+  const beat = (processId: string) => heartbeatOf(database, processId);
   await whileAhead(async () => {
     // The first heartbeat of each stores the time of the machine.
     for (const processId of [died, died, lives, lives]) await beat(processId);
@@ -60,13 +60,3 @@ test('a process that died meanwhile is removed, and one that lives stays', async
   await clock.advance(9_000);
   assert.equal((await beat(own)).others.length, 0);
 });
-
-const REPORT = {
-  hostName: 'a machine',
-  pid: 1,
-  version: '0.1.0',
-  eventLoopUtilization: 0,
-  residentBytes: 0,
-  clockSkewMs: null,
-  secretKeyId: 'a key',
-} as const;

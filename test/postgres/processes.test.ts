@@ -5,12 +5,12 @@ import pino from 'pino';
 import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { startProcessRegistry } from '../../apps/server/src/postgres/process-registry.ts';
-import { recordHeartbeat } from '../../apps/server/src/postgres/processes.ts';
 import { createTestDatabase, querySql } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { startServe } from '../support/serve.ts';
 import { type Answer, send, startTestService, type TestService } from '../support/service.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
+import { heartbeatOf } from './heartbeat.ts';
 
 interface ListedProcess {
   readonly process_id: string;
@@ -157,7 +157,7 @@ test('a heartbeat does not wait for a process that seems dead and renews its reg
     await testDatabase.drop();
   });
   const processIds = [randomUUID(), randomUUID()] as const;
-  const beat = (processId: string) => recordHeartbeat(database, { ...REPORT, processId });
+  const beat = (processId: string) => heartbeatOf(database, processId);
   for (const processId of processIds) await beat(processId);
   await database.query("update tiba.processes set heartbeat_at = now() - interval '9 seconds'");
   await database.transaction(async (query) => {
@@ -169,16 +169,6 @@ test('a heartbeat does not wait for a process that seems dead and renews its reg
   const { others } = await beat(processIds[1]);
   assert.equal(others.length, 1, 'what was renewed is not removed');
 });
-
-const REPORT = {
-  hostName: 'a machine',
-  pid: 1,
-  version: '0.1.0',
-  eventLoopUtilization: 0,
-  residentBytes: 0,
-  clockSkewMs: null,
-  secretKeyId: 'a key',
-} as const;
 
 /** Regression: the process that was killed counted as a second one, so the warning came without a reason. */
 test('after kill -9 and a new start, limits are exact at once', async (t) => {
