@@ -174,6 +174,10 @@ test('a process that stops does not wait for PostgreSQL with the answers that it
   await stopping.close();
   await polled;
   assert.equal((await transactionsIn(bench.database)).get(id)?.status, 'PROCESS');
+  const notStored = stopping.logged.find(({ msg }) =>
+    String(msg).startsWith('final answers of a bank were not stored'),
+  );
+  assert.deepEqual(notStored?.['transactions'], [{ clientId: 'alpha', transactionId: id, status: 'SUCCESS' }]);
 });
 
 test('contradictory or malformed answers change nothing, and the inquiry is repeated', async () => {

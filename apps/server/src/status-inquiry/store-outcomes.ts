@@ -50,21 +50,25 @@ export function createInquiryOutcomes(rail: string, dependencies: InquiryOutcome
 
   const logFailure = (error: unknown): void =>
     log.warn({ err: error, rail }, 'storing status inquiry outcomes failed; will inquire again when the lease ends');
+  const logRetry = (error: unknown): void =>
+    log.warn({ err: error, rail }, 'storing status inquiry outcomes failed; will retry those that are final');
 
   async function storeOrRetry(batch: readonly CompletedInquiry[]): Promise<(Promise<void> | undefined)[]> {
     try {
       await storeBatch(batch);
       return [];
     } catch (error) {
-      logFailure(error);
-      const isRetried = error instanceof DatabaseUnavailable;
+      const isRetried = error instanceof DatabaseUnavailable && batch.some(hasFinalStatus);
+      (isRetried ? logRetry : logFailure)(error);
       return batch.map((completed) => (isRetried && hasFinalStatus(completed) ? retries.add(completed) : undefined));
     }
   }
 
   async function retry(inquiries: readonly InquiryWithStatus[]): Promise<void> {
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(RETRY_MS)]);
-    await retryWhileUnavailable(() => apply(inquiries), { signal }).catch(logFailure);
+    const store = () => apply(inquiries).then(() => true);
+    const isStored = await retryWhileUnavailable(store, { signal }).catch(logFailure);
+    if (isStored === null) reportNotStored(inquiries);
   }
 
   async function storeBatch(batch: readonly CompletedInquiry[]): Promise<void> {
@@ -85,6 +89,19 @@ export function createInquiryOutcomes(rail: string, dependencies: InquiryOutcome
     // One database transaction for all that an answer says: what is not stored with it is lost if the transaction has
     // ended in the meantime, because there are no inquiries about it any more.
     await transactionUpdater.apply(inquiries.map(toReceivedUpdate), now);
+  }
+
+  function reportNotStored(inquiries: readonly InquiryWithStatus[]): void {
+    const transactions = inquiries.map(({ claimed: { clientId, transactionId }, outcome: { status } }) => ({
+      clientId,
+      transactionId,
+      status,
+    }));
+    log.error(
+      { rail, transactions },
+      'final answers of a bank were not stored; will inquire again about those that are still in PROCESS; ' +
+        'compare the others with the bank: it may have returned the money',
+    );
   }
 
   function reportReview(claimed: ClaimedStatusInquiry, next: NextStatusInquiry): void {
