@@ -68,7 +68,7 @@ export function createInquiryOutcomes(rail: string, dependencies: InquiryOutcome
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(RETRY_MS)]);
     const store = () => apply(inquiries).then(() => true);
     const isStored = await retryWhileUnavailable(store, { signal }).catch(logFailure);
-    if (isStored === null) reportNotStored(inquiries);
+    if (isStored === null) reportNotStored(log, rail, inquiries);
   }
 
   async function storeBatch(batch: readonly CompletedInquiry[]): Promise<void> {
@@ -89,19 +89,6 @@ export function createInquiryOutcomes(rail: string, dependencies: InquiryOutcome
     // One database transaction for all that an answer says: what is not stored with it is lost if the transaction has
     // ended in the meantime, because there are no inquiries about it any more.
     await transactionUpdater.apply(inquiries.map(toReceivedUpdate), now);
-  }
-
-  function reportNotStored(inquiries: readonly InquiryWithStatus[]): void {
-    const transactions = inquiries.map(({ claimed: { clientId, transactionId }, outcome: { status } }) => ({
-      clientId,
-      transactionId,
-      status,
-    }));
-    log.error(
-      { rail, transactions },
-      'final answers of a bank were not stored; will inquire again about those that are still in PROCESS; ' +
-        'compare the others with the bank: it may have returned the money',
-    );
   }
 
   function reportReview(claimed: ClaimedStatusInquiry, next: NextStatusInquiry): void {
@@ -125,6 +112,20 @@ const hasStatus = (completed: CompletedInquiry): completed is InquiryWithStatus 
 
 const hasFinalStatus = (completed: CompletedInquiry): completed is InquiryWithStatus =>
   hasStatus(completed) && isFinal(completed.outcome.status);
+
+/** There may be no inquiries about these any more, so nothing but this line says what the bank has answered. */
+function reportNotStored(log: Log, rail: string, inquiries: readonly InquiryWithStatus[]): void {
+  const transactions = inquiries.map(({ claimed: { clientId, transactionId }, outcome: { status } }) => ({
+    clientId,
+    transactionId,
+    status,
+  }));
+  log.error(
+    { rail, transactions },
+    'final answers of a bank were not stored; will inquire again about those that are still in PROCESS; ' +
+      'compare the others with the bank: it may have returned the money',
+  );
+}
 
 const sourceOf = ({ rail }: ClaimedStatusInquiry): string => `rail:${rail}`;
 

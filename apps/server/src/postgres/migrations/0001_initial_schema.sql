@@ -245,9 +245,10 @@ create table tiba.transactions (
 create table tiba.transactions_in_process partition of tiba.transactions for values in ('PROCESS')
   -- Rows stay for seconds, and the space of dead ones is used again after a vacuum (docs/decisions/0062). It does not
   -- share the limit of cost of the vacuums that run beside it. The file is not cut off: what is free at its end is
-  -- needed at once, and cutting it locks out status checks and feeds.
+  -- needed at once, and cutting it locks out status checks and feeds. Statistics are renewed when the rows have been
+  -- replaced a few times, not after each tenth of them: every row is new after seconds, and looks like the one before.
   with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0,
-        vacuum_truncate = false);
+        vacuum_truncate = false, autovacuum_analyze_scale_factor = 5);
 create table tiba.transactions_final partition of tiba.transactions for values in ('SUCCESS', 'FAILED')
   -- A retention begins with the oldest rows, so it steps over the index entries of all that it deleted since the last
   -- vacuum. By default that comes when a fifth of a table is dead: of 400 million rows, after 80 million. The other
@@ -490,9 +491,9 @@ create table tiba.callback_outbox (
   constraint callback_outbox_state_known check (state in ('pending', 'exhausted')),
   constraint callback_outbox_ended_unless_pending check ((state = 'pending') = (ended_at is null)),
   constraint callback_outbox_attempts_before_in_range check (attempts_before between 0 and attempts)
-  -- Rows stay for seconds: vacuumed as transactions_in_process.
+  -- Rows stay for seconds: vacuumed and analyzed as transactions_in_process.
 ) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000,
-        autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
+        autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false, autovacuum_analyze_scale_factor = 5);
 create index callback_outbox_exhausted on tiba.callback_outbox (client_id, endpoint_id, sequence)
   where state = 'exhausted';
 create index callback_outbox_due on tiba.callback_outbox (client_id, endpoint_id, next_attempt_at)
