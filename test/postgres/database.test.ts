@@ -36,6 +36,12 @@ const valueOf = async (name: string): Promise<number | undefined> =>
 const isUnavailable = (lostConnection: boolean) => (error: unknown) =>
   error instanceof DatabaseUnavailable && error.lostConnection === lostConnection;
 
+/** Regression: before PostgreSQL 18, heartbeats were compiled. Under load they reached their deadlines. */
+test('no statement is compiled (JIT), whatever the server has as its default', async () => {
+  const [setting] = await database.query("select setting, source from pg_settings where name = 'jit'");
+  assert.deepEqual(setting, { setting: 'off', source: 'client' });
+});
+
 suite('a database transaction', () => {
   test('is stored as a whole, or not at all', async () => {
     await database.transaction((query) => query("update counters set value = 1 where name = 'one'"));
