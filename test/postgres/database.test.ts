@@ -117,6 +117,21 @@ suite('failures', () => {
     assert.equal(running?.count, '0');
   });
 
+  /** Regression: at the moment at which a node died, a feed got 500. */
+  for (const message of [
+    'failure on connection marked as essential: worker:5432',
+    'server closed the connection unexpectedly',
+  ]) {
+    test(`what Citus says of a node that it lost fails as unavailable: ${message}`, async () => {
+      const sql = `do $$ begin raise '${message}' using errcode = 'XX000'; end $$`;
+      await assert.rejects(database.query(sql), isUnavailable(true));
+      await assert.rejects(
+        database.transaction((query) => query(sql)),
+        isUnavailable(true),
+      );
+    });
+  }
+
   /** Regression: where an administrator has set one (PostgreSQL 17 and later), requests got 500. */
   test('a transaction that PostgreSQL ends by its transaction_timeout fails as unavailable', async (t) => {
     const [{ version } = { version: 0 }] = await database.query<{ version: number }>(

@@ -251,6 +251,9 @@ const SOCKET_CODES = new Set([
   'EMFILE',
   'ENFILE',
 ]);
+// Citus lost a node while it changed rows there, or committed. Its code, XX000, is that of any internal error.
+const LOST_NODE =
+  /^(?:failure on connection marked as essential|server closed the connection|could not (?:receive|send) data)/;
 // Errors of pg without a code: only their text tells them apart.
 const TIMED_OUT = /timeout exceeded|Query read timeout|timeout expired|due to connection timeout/i;
 const LOST_CONNECTION =
@@ -265,7 +268,7 @@ function asUnavailable(error: unknown): unknown {
   if (code !== undefined && (SOCKET_CODES.has(code) || UNAVAILABLE_CODE.test(code)))
     return new DatabaseUnavailable(error, true);
   if (TIMED_OUT.test(error.message)) return new DatabaseUnavailable(error, false);
-  if (LOST_CONNECTION.test(error.message)) return new DatabaseUnavailable(error, true);
+  if (LOST_CONNECTION.test(error.message) || LOST_NODE.test(error.message)) return new DatabaseUnavailable(error, true);
   return error;
 }
 
