@@ -241,6 +241,22 @@ suite('a signed request', () => {
     assert.equal(body['responseCode'], '4011600');
   });
 
+  test('that is answered 401 gets a challenge (RFC 9110, section 11.6.1), and only then', async () => {
+    const challenge = 'Bearer realm="tiba"';
+    const cases: readonly (readonly [Record<string, string>, string, string | null])[] = [
+      [{ authorization: `Bearer ${token}x` }, '4011601', `${challenge}, error="invalid_token"`],
+      [{ authorization: '' }, '4011603', challenge],
+      [{ 'x-partner-id': 'OTHER' }, '4011600', challenge],
+      [{ 'channel-id': '' }, '4001602', null],
+    ];
+    for (const [headers, code, expected] of cases) {
+      const answer = await call(service.snapUrl, shop, token, inquiry('1234567890'), { headers });
+      assert.deepEqual([answer.body['responseCode'], answer.headers.get('www-authenticate')], [code, expected]);
+    }
+    const { status, headers } = await requestToken(service.snapUrl, { ...shop, clientId: 'unknown' });
+    assert.deepEqual([status, headers.get('www-authenticate')], [401, challenge]);
+  });
+
   test('with an X-EXTERNAL-ID of today is a conflict; another client may use it', async () => {
     const externalId = newExternalId();
     const codes: unknown[] = [];

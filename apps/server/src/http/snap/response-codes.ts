@@ -117,6 +117,14 @@ export function sendSnap(
   return reply.code(status).headers(headersNow()).send(body);
 }
 
+const CHALLENGE = 'Bearer realm="tiba"';
+
+/** A 401 must name a scheme (RFC 9110, section 11.6.1). RFC 6750 has the error. */
+function challengeOf(snapCase: SnapCaseName): Readonly<Record<string, string>> {
+  if (SNAP_CASES[snapCase].status !== 401) return {};
+  return { 'www-authenticate': snapCase === 'invalidToken' ? `${CHALLENGE}, error="invalid_token"` : CHALLENGE };
+}
+
 /** Errors in SNAP's form. */
 export const snapErrorForm: ErrorForm = (error, request) => {
   const snapCase = snapCaseOf(error);
@@ -125,7 +133,7 @@ export const snapErrorForm: ErrorForm = (error, request) => {
   const detail = error.message === '' ? '' : ` [${error.message}]`;
   return {
     statusCode: status,
-    headers: { ...headersNow(), ...error.headers },
+    headers: { ...headersNow(), ...challengeOf(snapCase), ...error.headers },
     body: JSON.stringify({
       responseCode: code,
       responseMessage: cut(`${message}${detail}`, MESSAGE_LENGTH_MAX),
