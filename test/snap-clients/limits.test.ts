@@ -74,3 +74,15 @@ test('failed authentications are throttled, right ones are not', async (t) => {
   assert.deepEqual(codes, ['4017300', '4017300', '4017300', '4297300', '4297300']);
   assert.equal((await requestToken(service.snapUrl, shop)).status, 200);
 });
+
+test('service 15 without a bank of its own is a 405 with an empty Allow (RFC 9110, section 10.2.1)', async (t) => {
+  const service = await startSnapService({ rails: [], settings: { snapOwnBank: null } });
+  t.after(service.close);
+  const shop = await addSnapClient(service, 'alpha');
+  const token = String((await requestToken(service.snapUrl, shop)).body['accessToken']);
+  const account = { beneficiaryAccountNo: '1234567890' };
+  const { body, headers } = await call(service.snapUrl, shop, token, account, {
+    path: '/v1.0/account-inquiry-internal',
+  });
+  assert.deepEqual([body['responseCode'], headers.get('allow')], ['4051500', '']);
+});

@@ -39,6 +39,8 @@ export function accountInquiries(app: FastifyInstance, dependencies: AccountInqu
     if (ownBank === null) {
       throw new SnapRejection('METHOD_NOT_ALLOWED', 'functionNotSupported', {
         detail: 'the operator has no bank of its own: use account-inquiry-external',
+        // No method helps (RFC 9110, section 10.2.1).
+        headers: { allow: '' },
       });
     }
     return answerInquiry(dependencies, call, ownBank.bic, () => ({ beneficiaryAccountStatus: 'Rekening aktif' }));
