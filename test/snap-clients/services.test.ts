@@ -282,9 +282,12 @@ suite('a signed request', () => {
     assert.equal(refused.body['responseCode'], '4037301', 'a client without the scopes');
     const unknown = await call(service.snapUrl, shop, token, {}, { path: '/v1.0/balance-inquiry' });
     assert.deepEqual([unknown.status, unknown.body['responseCode']], [404, '4040002']);
-    const get = await fetch(service.snapUrl + EXTERNAL);
-    assert.deepEqual([get.status, get.headers.get('allow')], [405, 'POST']);
-    assert.equal(JSON.parse(await get.text()).responseCode, '4051600');
+    // Regression: a method that Fastify does not know got the code of no service.
+    for (const method of ['GET', 'PROPFIND']) {
+      const wrong = await fetch(service.snapUrl + EXTERNAL, { method });
+      assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'POST']);
+      assert.equal(JSON.parse(await wrong.text()).responseCode, '4051600');
+    }
     const oversize = await call(service.snapUrl, shop, token, { x: 'x'.repeat(17_000) });
     assert.deepEqual([oversize.status, oversize.body['responseCode']], [400, '4001600']);
   });
