@@ -18,8 +18,8 @@ const REFRESH_WAIT_MS = WAIT_MS / 2;
 /**
  * The keys of an external issuer: fetched when first needed, when they are ten minutes old, and when a token names an
  * unknown key. When that fails, tokens are verified with the last keys, for up to a day. A fetch that takes longer than
- * a request may wait goes on for the next one. Each process fetches its own keys: it
- * verifies tokens without PostgreSQL.
+ * a request may wait goes on for the next one. Each process fetches its own keys: it verifies tokens without
+ * PostgreSQL.
  * @throws JWKSTimeout from the returned function, and what `createRemoteJWKSet` throws, when the key is not known
  */
 export function externalKeys(jwksUrl: URL, log: Log): JWTVerifyGetKey {
