@@ -5,7 +5,7 @@ import type { Scope } from '../auth/scopes.ts';
 import type { BilingualText } from '../lib/bilingual-text.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type Decision, type LimitedOperation, type Limiter, WINDOW_MS } from '../rate-limit/limiter.ts';
-import { ApiError, tooManyRequests, unavailable } from './errors.ts';
+import { ApiError, bearerChallenge, tooManyRequests, unavailable } from './errors.ts';
 import { acceptsJson, preferredType } from './request-headers.ts';
 
 export interface AuthorizeDependencies {
@@ -141,7 +141,7 @@ function authenticationError(
       const message = tokenFault(authentication.presented, authorization);
       return new ApiError('UNAUTHORIZED', {
         ...(message === undefined ? {} : { message }),
-        headers: { 'www-authenticate': `Bearer realm="tiba"${error}` },
+        headers: bearerChallenge(error),
       });
     }
     case 'throttled':
@@ -175,7 +175,7 @@ const forbidden = (scope: Scope): ApiError =>
         `Token akses tidak memiliki scope ${scope}: minta scope itu saat Anda mengambil token, dan bila ditolak, ` +
         'minta kepada operator layanan',
     },
-    headers: { 'www-authenticate': `Bearer realm="tiba", error="insufficient_scope", scope="${scope}"` },
+    headers: bearerChallenge(`, error="insufficient_scope", scope="${scope}"`),
   });
 
 /** A client's rate limit for an operation, and the texts that describe it. */

@@ -179,6 +179,12 @@ export const tooManyRequests = (
 ): ApiError => new ApiError('RATE_LIMIT_EXCEEDED', { message, headers: retryAfterHeader(retryAfterMs) });
 
 /**
+ * An answer that refuses names a scheme (RFC 9110, section 11.6.1). `parameters` as in RFC 6750, section 3, each with a
+ * comma before it.
+ */
+export const bearerChallenge = (parameters = '') => ({ 'www-authenticate': `Bearer realm="tiba"${parameters}` });
+
+/**
  * In whole seconds, rounded up, so that a client does not retry too early. Never 0, which many clients take for now.
  */
 export const retryAfterHeader = (ms: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) });

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { englishOnly } from '../../lib/bilingual-text.ts';
 import { snapTimestamp } from '../../snap/timestamp.ts';
 import type { ErrorForm } from '../envelope.ts';
-import { ApiError, type ErrorCode } from '../errors.ts';
+import { ApiError, bearerChallenge, type ErrorCode } from '../errors.ts';
 import { serviceCodeOf } from './services.ts';
 
 interface SnapCase {
@@ -117,12 +117,10 @@ export function sendSnap(
   return reply.code(status).headers(headersNow()).send(body);
 }
 
-const CHALLENGE = 'Bearer realm="tiba"';
-
-/** A 401 must name a scheme (RFC 9110, section 11.6.1). RFC 6750 has the error. */
+/** SNAP names no challenge; HTTP asks for one. */
 function challengeOf(snapCase: SnapCaseName): Readonly<Record<string, string>> {
   if (SNAP_CASES[snapCase].status !== 401) return {};
-  return { 'www-authenticate': snapCase === 'invalidToken' ? `${CHALLENGE}, error="invalid_token"` : CHALLENGE };
+  return bearerChallenge(snapCase === 'invalidToken' ? ', error="invalid_token"' : '');
 }
 
 /** Errors in SNAP's form. */

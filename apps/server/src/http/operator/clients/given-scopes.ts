@@ -4,8 +4,7 @@ import { hasRole, ROLE_OF_SCOPE } from '../../../auth/roles.ts';
 import { isScope, PUBLIC_SCOPES, type Scope } from '../../../auth/scopes.ts';
 import { englishOnly } from '../../../lib/bilingual-text.ts';
 import { callerOf } from '../../authorize.ts';
-import { ApiError } from '../../errors.ts';
-import { CHALLENGE } from '../login/browser-sessions.ts';
+import { ApiError, bearerChallenge } from '../../errors.ts';
 
 /**
  * Refuses scopes that the caller could not use itself, because the secret of a client gives its scopes. Those of the
@@ -24,7 +23,7 @@ export function assertMayGive(request: FastifyRequest, scopes: readonly string[]
       `This would give ${refused.join(', ')}, which ${lacking}, and nothing was changed: where the service runs, use ` +
         `npm run manage -- ${command}`,
     ),
-    headers: CHALLENGE,
+    headers: bearerChallenge(),
   });
 }
 

@@ -6,10 +6,10 @@ import { isJsonObject, type JsonObject } from '../../../lib/exact-json.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { type Actor, type Recorded, recordingAction } from '../../../postgres/operator-actions.ts';
 import { type Decision, decideProposal, lockProposal, type Proposal } from '../../../postgres/operator-proposals.ts';
-import { ApiError } from '../../errors.ts';
+import { ApiError, bearerChallenge } from '../../errors.ts';
 import { invalidRequest } from '../../query-parameters.ts';
 import { actorOf, fieldsOf, reasonOf } from '../action-request.ts';
-import { CHALLENGE, forbidden, personOf } from '../login/browser-sessions.ts';
+import { forbidden, personOf } from '../login/browser-sessions.ts';
 import { type FourEyes, hashOfPayload } from './four-eyes.ts';
 import type { GuardedOperation } from './guarded-operation.ts';
 
@@ -40,7 +40,8 @@ export async function approve(
   if (typeof payloadHash !== 'string' || !HASH.test(payloadHash)) throw invalidRequest(HASH_MESSAGE);
   const lock = async (inside: Database): Promise<Approvable> => {
     const proposal = await lockPending(inside, request);
-    if (isOwn(proposal, request)) throw new ApiError('FORBIDDEN', { message: OWN_PROPOSAL, headers: CHALLENGE });
+    if (isOwn(proposal, request))
+      throw new ApiError('FORBIDDEN', { message: OWN_PROPOSAL, headers: bearerChallenge() });
     const operation = fourEyes.operationOf(proposal.action);
     if (operation === undefined) throw conflict(UNKNOWN_ACTION);
     const hash = hashOfPayload(proposal.payload);

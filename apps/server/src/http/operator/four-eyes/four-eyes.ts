@@ -9,9 +9,8 @@ import { recordingAction } from '../../../postgres/operator-actions.ts';
 import { insertProposal, type Proposal } from '../../../postgres/operator-proposals.ts';
 import { callerOf } from '../../authorize.ts';
 import { sendOperatorSuccess } from '../../envelope.ts';
-import { ApiError } from '../../errors.ts';
+import { ApiError, bearerChallenge } from '../../errors.ts';
 import { actorOf } from '../action-request.ts';
-import { CHALLENGE } from '../login/browser-sessions.ts';
 import type { GuardedOperation, RequestedChange, RunGuarded } from './guarded-operation.ts';
 import { PROPOSED, proposalJson } from './proposal-json.ts';
 
@@ -61,7 +60,7 @@ async function propose<Change extends JsonObject>(
   { kinds, change, reason, clientId, subjectId }: RequestedChange<Change>,
 ): Promise<FastifyReply> {
   const { person } = callerOf(request);
-  if (person === undefined) throw new ApiError('FORBIDDEN', { message: peopleOnly(kinds), headers: CHALLENGE });
+  if (person === undefined) throw new ApiError('FORBIDDEN', { message: peopleOnly(kinds), headers: bearerChallenge() });
   const payload = JSON.stringify({ action, client_id: clientId, subject_id: subjectId, kinds, change, reason });
   const work = async (inside: Database) => {
     const before = await lockState(inside, change);

@@ -3,7 +3,7 @@ import { actorOfPerson, newSessionId, type OperatorSessions, type Person } from 
 import { type BilingualText, englishOnly } from '../../../lib/bilingual-text.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { recordingAction } from '../../../postgres/operator-actions.ts';
-import { ApiError } from '../../errors.ts';
+import { ApiError, bearerChallenge } from '../../errors.ts';
 import type { Cookie } from './session-cookie.ts';
 
 export interface LoginDependencies {
@@ -54,4 +54,4 @@ export async function beginSession(
 
 /** The page, or the envelope, says what is wrong; the page leads to another attempt. */
 export const loginRefused = (message: BilingualText, cause?: unknown): ApiError =>
-  new ApiError('UNAUTHORIZED', { message, headers: { 'www-authenticate': 'Bearer realm="tiba"' }, cause });
+  new ApiError('UNAUTHORIZED', { message, headers: bearerChallenge(), cause });

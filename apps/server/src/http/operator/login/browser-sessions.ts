@@ -11,7 +11,7 @@ import {
 import { hasRole, ROLE_OF_SCOPE, type Role } from '../../../auth/roles.ts';
 import { englishOnly } from '../../../lib/bilingual-text.ts';
 import { type Authorize, checkAccept } from '../../authorize.ts';
-import { ApiError, tooManyRequests } from '../../errors.ts';
+import { ApiError, bearerChallenge, tooManyRequests } from '../../errors.ts';
 import type { Cookie } from './session-cookie.ts';
 
 export interface BrowserSessionsDependencies {
@@ -66,7 +66,7 @@ export function createBrowserSessions(
     const proceed = (person: PersonInSession): void =>
       done(hasRole(person.role, role) ? checkAccept(request, []) : forbidden(person.role, role));
     if (request.headers.authorization !== undefined)
-      done(new ApiError('FORBIDDEN', { message: PEOPLE_ONLY, headers: CHALLENGE }));
+      done(new ApiError('FORBIDDEN', { message: PEOPLE_ONLY, headers: bearerChallenge() }));
     else if (secret === null) done(noSession(NO_SESSION));
     else authenticate(request, secret).then(proceed, done);
   };
@@ -90,11 +90,8 @@ function assertSameOrigin({ method, headers }: FastifyRequest, secret: string): 
   const token = headers['x-csrf-token'];
   const isOwn = (site === undefined || site === 'same-origin') && typeof token === 'string';
   if (!isOwn || !isCsrfToken(secret, token))
-    throw new ApiError('FORBIDDEN', { message: NO_CSRF_TOKEN, headers: CHALLENGE });
+    throw new ApiError('FORBIDDEN', { message: NO_CSRF_TOKEN, headers: bearerChallenge() });
 }
-
-/** RFC 9110, section 11.6.1: an answer that refuses names a scheme. A cookie is none. */
-export const CHALLENGE = { 'www-authenticate': 'Bearer realm="tiba"' };
 
 const NO_CSRF_TOKEN = englishOnly(
   'A request that changes something needs the csrf_token of GET /operator/v1/session in the header X-CSRF-Token, and ' +
@@ -110,7 +107,7 @@ const TOO_MANY_COOKIES = englishOnly(
 const SESSION_ENDED = englishOnly('Your session has ended: log in again at /operator/login');
 
 const noSession = (message: ReturnType<typeof englishOnly>, headers: Readonly<Record<string, string>> = {}): ApiError =>
-  new ApiError('UNAUTHORIZED', { message, headers: { ...headers, ...CHALLENGE } });
+  new ApiError('UNAUTHORIZED', { message, headers: { ...headers, ...bearerChallenge() } });
 
 /** The person lacks a role. */
 export const forbidden = (own: Role, needed: Role | null): ApiError =>
@@ -121,7 +118,7 @@ export const forbidden = (own: Role, needed: Role | null): ApiError =>
         : `Your role is ${own}, and this needs the role ${needed}: ask the people who give roles at your login, then ` +
             'log in again',
     ),
-    headers: CHALLENGE,
+    headers: bearerChallenge(),
   });
 
 const callerOf = (person: PersonInSession): Caller => ({
