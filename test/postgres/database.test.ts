@@ -121,6 +121,8 @@ suite('failures', () => {
   for (const message of [
     'failure on connection marked as essential: worker:5432',
     'server closed the connection unexpectedly',
+    'could not receive data from server: Connection reset by peer',
+    'could not send data to server: Broken pipe',
   ]) {
     test(`what Citus says of a node that it lost fails as unavailable: ${message}`, async () => {
       const sql = `do $$ begin raise '${message}' using errcode = 'XX000'; end $$`;

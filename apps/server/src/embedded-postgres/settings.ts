@@ -29,8 +29,6 @@ export function settingsOf({
     // For a few services, of up to 16 connections each, and administrative commands: the benchmark starts five.
     max_connections: 120,
     shared_buffers: `${sharedBuffersMb}MB`,
-    // For look-ups of microseconds JIT costs more than it saves.
-    jit: 'off',
     // Transactions in PROCESS and callbacks that wait are rows for seconds. Their space is used again after a vacuum:
     // their tables grow to what is written between two looks of autovacuum, which are a minute apart by default.
     autovacuum_naptime: '5s',

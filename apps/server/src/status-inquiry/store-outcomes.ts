@@ -68,7 +68,7 @@ export function createInquiryOutcomes(rail: string, dependencies: InquiryOutcome
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(RETRY_MS)]);
     const store = () => apply(inquiries).then(() => true);
     const isStored = await retryWhileUnavailable(store, { signal }).catch(logFailure);
-    if (isStored === null) reportNotStored(log, rail, inquiries);
+    if (isStored !== true) reportNotStored(log, rail, inquiries);
   }
 
   async function storeBatch(batch: readonly CompletedInquiry[]): Promise<void> {
