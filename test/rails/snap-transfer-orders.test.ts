@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash, createHmac } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import pino from 'pino';
 import { createSnapTransfers, type SnapTransfers } from '../../apps/server/src/rails/snap/transfers.ts';
@@ -84,6 +85,43 @@ describe('the reply to a transfer order', () => {
       }
     });
   }
+});
+
+/** A notification with the bank's signature. */
+function notificationOf(fields: object) {
+  const path = '/bank-notifications';
+  const timestamp = '2026-11-21T11:32:26+07:00';
+  const body = JSON.stringify({ originalPartnerReferenceNo: 'ORDER-1', ...fields });
+  const bodyHash = createHash('sha256').update(body).digest('hex');
+  const signature = createHmac('sha512', CLIENT_SECRET)
+    .update(`POST:${path}::${bodyHash}:${timestamp}`)
+    .digest('base64');
+  return { path, headers: { 'x-timestamp': timestamp, 'x-signature': signature }, body };
+}
+
+describe('the notification of a failed transfer', () => {
+  it('is not believed with the code of a transfer that counts as executed', async (context) => {
+    const bank = await startScriptedBank();
+    context.after(() => bank.close());
+    const transfers = createSnapTransfers(settingsOf(bank));
+    context.after(() => transfers.close());
+    const read = (latestTransactionStatus: string, previousResponseCode: string) =>
+      transfers.read(notificationOf({ latestTransactionStatus, previousResponseCode }));
+    for (const code of ['4041818', '4091801']) {
+      assert.equal(read('05', code), null);
+      assert.equal(read('06', code), null);
+      assert.deepEqual(read('00', code), {
+        partnerReferenceNo: 'ORDER-1',
+        status: 'SUCCESS',
+        failureReason: 'REJECTED_BY_BANK',
+      });
+    }
+    assert.deepEqual(read('06', '4041811'), {
+      partnerReferenceNo: 'ORDER-1',
+      status: 'FAILED',
+      failureReason: 'ACCOUNT_NOT_FOUND',
+    });
+  });
 });
 
 /** Regression: the sandbox's core reported FAILED for transfers that the bank had executed. */

@@ -2,7 +2,8 @@ import type { FailureReason } from '../domain/failure-reason.ts';
 
 /**
  * HTTP status and case code of a rejected transfer (ASPI, "response code") to the published reason. 404 02, "invalid
- * routing", is missing because BCA uses it for an exceeded limit too.
+ * routing", is missing because BCA uses it for an exceeded limit too; 404 18 and 409 01, because they may be the codes
+ * of a transfer that was executed.
  */
 export const FAILURE_REASONS_BY_CODE: Readonly<Record<string, FailureReason>> = {
   '403 02': 'AMOUNT_LIMIT_EXCEEDED', // exceeds transaction amount limit
@@ -21,7 +22,6 @@ export const FAILURE_REASONS_BY_CODE: Readonly<Record<string, FailureReason>> = 
   '404 04': 'CANCELLED',
   '404 09': 'BANK_NOT_SUPPORTED', // no issuer
   '404 11': 'ACCOUNT_NOT_FOUND', // invalid account
-  '409 01': 'DUPLICATE', // of a partnerReferenceNo
   '429 00': 'ACTIVITY_LIMIT_EXCEEDED', // too many requests
   '500 00': 'BANK_UNAVAILABLE',
   '500 01': 'BANK_UNAVAILABLE',

@@ -40,6 +40,19 @@ export const ACCOUNT_STATUS_TEXTS: Readonly<Record<string, Verdict['status']>> =
 export const reasonForResponseCode = (httpStatus: number): NoVerdictReason =>
   httpStatus === 400 ? 'rejected_by_bank' : reasonForHttpStatus(httpStatus);
 
+/**
+ * HTTP status and case code of replies that look like rejections, although the money may have moved (ASPI, "response
+ * code"). A transfer that is taken for failed would be ordered again, and paid twice.
+ */
+const PERHAPS_EXECUTED: ReadonlySet<string> = new Set([
+  '404 18', // inconsistent request: counts as success for intrabank, interbank, RTGS and SKN transfers
+  '409 01', // duplicate partnerReferenceNo: a transfer with this reference was already successful
+]);
+
+/** Whether a transfer may have been executed that was answered with this code. */
+export const isPerhapsExecuted = ({ httpStatus, case: caseCode }: ResponseCode): boolean =>
+  PERHAPS_EXECUTED.has(`${httpStatus} ${caseCode}`);
+
 /** Why a transfer failed, by the response code of its rejection. Unknown codes are REJECTED_BY_BANK. */
 export function failureReasonOf(code: ResponseCode | null): FailureReason {
   const meaning = code === null ? '' : `${code.httpStatus} ${code.case}`;

@@ -2,7 +2,7 @@ import { parseMoney } from '../../domain/money.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import { snapTimestamp } from '../../snap/timestamp.ts';
 import type { NoVerdictReason, StatusInquiryOutcome } from '../rail.ts';
-import { failureReasonOf, reasonForResponseCode } from './codes.ts';
+import { failureReasonOf, isPerhapsExecuted, reasonForResponseCode } from './codes.ts';
 import type { SnapService } from './exchange.ts';
 import { nonTextOf, parseReply, parseResponseCode, type Reply, readText, textOf } from './reply.ts';
 
@@ -109,6 +109,8 @@ function outcomeOf(reply: Reply, responseCode: string): StatusInquiryOutcome {
   const status = textOf(reply, 'latestTransactionStatus') ?? '';
   const previous = parseResponseCode(textOf(reply, 'previousResponseCode'));
   const railCode = [responseCode, status, ...(previous === null ? [] : [previous.text])].join(' ');
+  const isFailure = status === '05' || status === '06';
+  if (isFailure && previous !== null && isPerhapsExecuted(previous)) return noStatus('invalid_response', railCode);
   switch (status) {
     case '00': // success
       return { kind: 'status', status: 'SUCCESS', railCode };

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Bank } from '../../domain/bank.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import { snapTimestamp } from '../../snap/timestamp.ts';
-import { failureReasonOf } from './codes.ts';
+import { failureReasonOf, isPerhapsExecuted } from './codes.ts';
 import { createSnapExchange, type SnapService } from './exchange.ts';
 import { bankCodeOf } from './message-fields.ts';
 import type { SnapProfile } from './profiles/profile.ts';
@@ -14,7 +14,7 @@ import { profileOf, type SnapSettings } from './settings.ts';
 export interface SnapTransfers {
   /** Never rejects. */
   order(order: TransferOrder): Promise<Acceptance>;
-  /** `forged` when the signature is not the bank's; null for a notification without a final status. */
+  /** `forged` when the signature is not the bank's; null for a notification without a certain final status. */
   read(notification: SignedNotification): TransferNotification | 'forged' | null;
   close(): Promise<void>;
 }
@@ -77,19 +77,10 @@ const createTransferOrders = ({ bankCode }: SnapProfile): SnapService<TransferOr
     // A response code that contradicts the HTTP status says nothing for certain.
     if (code === null || code.httpStatus !== httpStatus) return { kind: 'unknown' };
     if (httpStatus < 300) return { kind: 'accepted' };
-    const isRejected = httpStatus >= 400 && httpStatus < 500 && !PERHAPS_EXECUTED.has(`${httpStatus} ${code.case}`);
+    const isRejected = httpStatus >= 400 && httpStatus < 500 && !isPerhapsExecuted(code);
     return isRejected ? { kind: 'rejected', code: code.text } : { kind: 'unknown' };
   },
 });
-
-/**
- * HTTP status and case code of replies that look like rejections, although the money may have moved (ASPI, "response
- * code"). A transfer that is taken for failed would be ordered again, and paid twice.
- */
-const PERHAPS_EXECUTED: ReadonlySet<string> = new Set([
-  '404 18', // inconsistent request: counts as success for intrabank, interbank, RTGS and SKN transfers
-  '409 01', // duplicate partnerReferenceNo: a transfer with this reference was already successful
-]);
 
 /** The bank's notification about a transfer. */
 export interface TransferNotification {
@@ -122,14 +113,15 @@ function isSignedBy(clientSecret: string, { path, headers, body }: SignedNotific
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** Null for a status that is not final. */
+/** Null for a status that is not final, and for a failure of a transfer that may have been executed. */
 function readNotification(body: string): TransferNotification | null {
   const reply = parseReply(body);
   if (reply === null) return null;
   const partnerReferenceNo = textOf(reply, 'originalPartnerReferenceNo');
   const status = ownProperty(NOTIFIED_STATUSES, textOf(reply, 'latestTransactionStatus') ?? '');
   if (partnerReferenceNo === undefined || status === undefined) return null;
-  const failureReason =
-    status === 'REFUNDED' ? 'REFUNDED' : failureReasonOf(parseResponseCode(textOf(reply, 'previousResponseCode')));
+  const previous = parseResponseCode(textOf(reply, 'previousResponseCode'));
+  if (status === 'FAILED' && previous !== null && isPerhapsExecuted(previous)) return null;
+  const failureReason = status === 'REFUNDED' ? 'REFUNDED' : failureReasonOf(previous);
   return { partnerReferenceNo, status, failureReason };
 }
