@@ -65,6 +65,13 @@ describe('the status of a payment', () => {
     });
   }
 
+  it('is not cancelled by a report on the status request', async (context) => {
+    for (const reason of ['U000', undefined]) {
+      const fields = { TxSts: 'CANC', reason, group: { OrgnlMsgNmId: REQUEST } };
+      assert.equal(effectOf(await outcomeOf(context, reporting(fields))), 'invalid_response');
+    }
+  });
+
   it('is a success only when no reason contradicts it', async (context) => {
     for (const reason of ['U000', 'U002', undefined]) {
       assert.equal(effectOf(await outcomeOf(context, reporting({ TxSts: 'ACSC', reason }))), 'SUCCESS');
@@ -77,8 +84,9 @@ describe('the status of a payment', () => {
 
 /** The effect of a rejection of the payment, of one whose subject is not given, and of one of the status request. */
 const REJECTIONS: Readonly<Record<string, readonly [ofPayment: string, unspecified: string, ofRequest: string]>> = {
-  U101: ['FAILED ACCOUNT_NOT_FOUND', 'FAILED ACCOUNT_NOT_FOUND', 'invalid_response'],
-  U102: ['FAILED ACCOUNT_INACTIVE', 'FAILED ACCOUNT_INACTIVE', 'invalid_response'],
+  // Regression: without a subject they ended the transfer, although the tenant may be the sender of the request.
+  U101: ['FAILED ACCOUNT_NOT_FOUND', 'invalid_response', 'invalid_response'],
+  U102: ['FAILED ACCOUNT_INACTIVE', 'invalid_response', 'invalid_response'],
   U106: ['unknown', 'unknown', 'unknown'],
   U107: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'invalid_response'],
   U108: ['PROCESS', 'PROCESS', 'PROCESS'],

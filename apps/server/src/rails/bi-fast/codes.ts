@@ -57,8 +57,6 @@ export function noVerdictReason(code: string): NoVerdictReason {
 
 /** Codes that can only be about a payment. */
 const PAYMENT_FAILURES: Readonly<Record<string, FailureReason>> = {
-  U101: 'ACCOUNT_NOT_FOUND',
-  U102: 'ACCOUNT_INACTIVE',
   U107: 'REJECTED_BY_BANK', // original payment rejected
   U110: 'REJECTED_BY_BANK', // payment not accepted
   U111: 'REJECTED_BY_BANK', // below the minimum: AMOUNT_LIMIT_EXCEEDED would make clients send even less
@@ -72,6 +70,8 @@ const PAYMENT_FAILURES: Readonly<Record<string, FailureReason>> = {
 
 /** Codes that may be about the status request as well as about the payment. */
 const AMBIGUOUS_FAILURES: Readonly<Record<string, FailureReason>> = {
+  U101: 'ACCOUNT_NOT_FOUND', // tenant not found: only a mock says that it is the account
+  U102: 'ACCOUNT_INACTIVE', // tenant not active: likewise
   U124: 'BANK_NOT_SUPPORTED', // bank code not found
   U129: 'BANK_UNAVAILABLE', // payee's bank
 };

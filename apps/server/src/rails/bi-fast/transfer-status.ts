@@ -70,9 +70,12 @@ export function paymentOutcome(report: StatusReport, sent: SentStatusInquiry): S
   if (IN_PROCESS.has(status) || (status === 'RJCT' && reason === PAYMENT_NOT_ANSWERED)) {
     return { kind: 'status', status: 'PROCESS', railCode };
   }
-  if (status === 'CANC') return { kind: 'status', status: 'FAILED', failureReason: 'CANCELLED', railCode };
+  const ofPayment = report.messageName?.startsWith('pacs.008.');
+  if (status === 'CANC' && ofPayment !== false) {
+    return { kind: 'status', status: 'FAILED', failureReason: 'CANCELLED', railCode };
+  }
   if (status !== 'RJCT') return noStatus('invalid_response');
-  const failureReason = failureReasonOf(reason, report.messageName?.startsWith('pacs.008.'));
+  const failureReason = failureReasonOf(reason, ofPayment);
   if (failureReason === null) return noStatus(noVerdictReason(reason ?? ''));
   return { kind: 'status', status: 'FAILED', failureReason, railCode };
 }
