@@ -119,11 +119,33 @@ describe("the SNAP rail's access token", () => {
   });
 
   it('that is rejected a second time is no verdict, and the inquiry is not repeated again', async (t) => {
-    const bank = await useBank(t, { inquiry: acceptOnly(() => false, '00') });
+    const bank = await useBank(t, { inquiry: acceptOnly(() => false) });
     const outcome = await inquireAccount(bank.rail(keys), 'BRI', ACCOUNT);
-    assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'credentials_rejected', railCode: '4011600' });
+    assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'credentials_rejected', railCode: '4011601' });
     assert.equal(bank.inquiries.length, 2);
     assert.equal(bank.tokenRequests.length, 2);
+  });
+
+  // Regression: each inquiry with a wrong signature was sent twice, and asked for a token in between.
+  it('is not the cause of 401xx00: the inquiry is not repeated, and the next one has a new token', async (t) => {
+    const bank = await useBank(t, { inquiry: acceptOnly(() => false, '00') });
+    const rail = bank.rail(keys);
+    const outcome = await inquireAccount(rail, 'BRI', ACCOUNT);
+    assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'credentials_rejected', railCode: '4011600' });
+    assert.equal(bank.inquiries.length, 1);
+    assert.equal(bank.tokenRequests.length, 1);
+    await inquireAccount(rail, 'BRI', ACCOUNT);
+    assert.deepEqual(bank.inquiries.map(tokenOf), ['token-1', 'token-2']);
+  });
+
+  it('is replaced after a 401 without a response code, as gateways send it', async (t) => {
+    const isValid = (request: BankRequest): boolean => tokenOf(request) === 'token-2';
+    const bank = await useBank(t, {
+      inquiry: (request, response) =>
+        isValid(request) ? answerActive(request, response) : answer(response, 401, '<html></html>'),
+    });
+    assert.equal((await inquireAccount(bank.rail(keys), 'BRI', ACCOUNT)).kind, 'verdict');
+    assert.equal(bank.inquiries.length, 2);
   });
 
   it('is not replaced after any other rejection', async (t) => {

@@ -1,7 +1,8 @@
-import { createBankHttp, splitBaseUrl } from '../bank-http.ts';
+import { type BankReply, createBankHttp, splitBaseUrl } from '../bank-http.ts';
 import { type InquiryFailure, inquiryFailureOf, reasonForHttpStatus } from '../bank-reply.ts';
 import { createSnapAccessTokens, NoAccessToken } from './access-token.ts';
 import { createExternalIds, createSnapClock } from './message-fields.ts';
+import { parseReply } from './reply.ts';
 import { profileOf, type SnapSettings } from './settings.ts';
 import { createSigner } from './signature.ts';
 
@@ -24,7 +25,19 @@ export interface SnapExchange {
   close(): Promise<void>;
 }
 
-/** The exchange that all requests to a bank share: access token, signature, headers, and one retry after a 401. */
+/**
+ * Whether a 401 has the case code 00: the signature is wrong or the client unknown (ASPI, "response code"). It would be
+ * the same the next time, and a bank may lock out a partner who repeats it.
+ */
+function rejectsClient({ body }: BankReply): boolean {
+  const code = parseReply(body)?.responseCode;
+  return code?.httpStatus === 401 && code.case === '00';
+}
+
+/**
+ * The exchange that all requests to a bank share: access token, signature, headers, and one retry with a new token
+ * after a 401.
+ */
 export function createSnapExchange(settings: SnapSettings): SnapExchange {
   const profile = profileOf(settings);
   const { origin, prefix } = splitBaseUrl(settings.baseUrl);
@@ -65,6 +78,7 @@ export function createSnapExchange(settings: SnapSettings): SnapExchange {
     if (reply.status === 401 && accessToken !== null) {
       // The bank may have revoked the token early. One retry only: a second 401 has another cause.
       tokens.discard(accessToken);
+      if (rejectsClient(reply)) return service.read(reply.status, reply.body, sent, externalId);
       const renewed = await tokens.get(signal);
       // The retry needs a new X-EXTERNAL-ID: the bank replies 409 to one that it has seen.
       externalId = nextExternalId();
