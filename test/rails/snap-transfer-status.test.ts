@@ -187,6 +187,23 @@ describe('the response code of the inquiry', () => {
   }
 });
 
+// Regression: the bank counted as failing, and was asked less about all other transfers too.
+describe('a response code about the one transfer', () => {
+  for (const meaning of ['403 00', '404 00', '404 13', '404 18']) {
+    it(`${meaning} does not slow down the inquiries about others`, async () => {
+      const responseCode = meaning.replace(' ', '36');
+      const status = Number(responseCode.slice(0, 3));
+      const outcome = await outcomeOf((_request, response) => answer(response, status, { responseCode }));
+      assert.equal(effectOf(outcome), 'none: rejected_by_bank');
+    });
+  }
+
+  it('403 06, a cut-off, is an outage of the bank', async () => {
+    const outcome = await outcomeOf((_request, response) => answer(response, 403, { responseCode: '4033606' }));
+    assert.equal(effectOf(outcome), 'none: bank_unavailable');
+  });
+});
+
 const changed = (changes: Record<string, unknown>, status = '06', http = 200): BankAnswer => {
   return (request, response) => answer(response, http, { ...statusReplyOf(request, status), ...changes });
 };

@@ -116,8 +116,7 @@ export function accountVerdict(
 export function outcomeOfCode(code: ResponseCode, codes: SnapProfile['codes']): InquiryOutcome | null {
   const meaning = `${code.httpStatus} ${code.case}`;
   const known = ownProperty(codes, `${code.service} ${meaning}`) ?? ACCOUNT_CODES.get(meaning);
-  if (known === undefined)
-    return meaning === SUCCESSFUL ? null : noVerdict(reasonForResponseCode(code.httpStatus), code);
+  if (known === undefined) return meaning === SUCCESSFUL ? null : noVerdict(reasonForResponseCode(code), code);
   return isAccountStatus(known)
     ? { kind: 'verdict', verdict: { status: known }, railCode: code.text }
     : noVerdict(known, code);

@@ -36,9 +36,28 @@ export const ACCOUNT_STATUS_TEXTS: Readonly<Record<string, Verdict['status']>> =
   blocked: 'BLOCKED',
 };
 
-/** The reason for the HTTP status in a response code. Only a bank that has read the inquiry sends a response code. */
-export const reasonForResponseCode = (httpStatus: number): NoVerdictReason =>
-  httpStatus === 400 ? 'rejected_by_bank' : reasonForHttpStatus(httpStatus);
+/**
+ * HTTP status and case code to the reason for no result. The HTTP status alone would say that the bank rejects the
+ * operator. Clients choose the accounts, so a code about one of them must not count against the bank.
+ */
+const REASONS: ReadonlyMap<string, NoVerdictReason> = new Map([
+  ['403 00', 'rejected_by_bank'], // transaction expired
+  ['403 03', 'rejected_by_bank'], // suspected fraud
+  ['403 06', 'bank_unavailable'], // feature not allowed at this time: cut-off
+  ['403 08', 'rejected_by_bank'], // card expired
+  ['404 00', 'rejected_by_bank'], // invalid transaction status
+  ['404 12', 'rejected_by_bank'], // invalid virtual account: blocked, suspended or not found
+  ['404 13', 'rejected_by_bank'], // invalid amount
+  ['404 14', 'rejected_by_bank'], // paid bill
+  ['404 18', 'rejected_by_bank'], // inconsistent request
+  ['404 19', 'rejected_by_bank'], // virtual account expired
+]);
+
+/** Why a response code gives no result. Only a bank that has read the inquiry sends a response code. */
+export function reasonForResponseCode({ httpStatus, case: caseCode }: ResponseCode): NoVerdictReason {
+  if (httpStatus === 400) return 'rejected_by_bank';
+  return REASONS.get(`${httpStatus} ${caseCode}`) ?? reasonForHttpStatus(httpStatus);
+}
 
 /**
  * HTTP status and case code of replies that look like rejections, although the money may have moved (ASPI, "response

@@ -75,7 +75,7 @@ function transferStatus(
   if (meaning === TRANSACTION_NOT_FOUND) {
     return contradicts(reply, sent) ? noStatus('invalid_response', code.text) : unknown(code.text);
   }
-  if (meaning !== SUCCESSFUL) return noStatus(reasonForResponseCode(code.httpStatus), code.text);
+  if (meaning !== SUCCESSFUL) return noStatus(reasonForResponseCode(code), code.text);
   if (!namesTransfer(reply, sent) || contradicts(reply, sent)) return noStatus('invalid_response', code.text);
   return outcomeOf(reply, code.text);
 }
