@@ -74,6 +74,24 @@ describe('a status inquiry', () => {
     assert.notEqual(first?.headers['x-external-id'], second?.headers['x-external-id']);
   });
 
+  // Regression: a reply that named the order of another transfer was believed.
+  it('that names the X-EXTERNAL-ID of the order does not believe a reply with another one', async () => {
+    const naming = bank.rail(rsaKeys(), { choices: { externalIdIsReference: true } });
+    const reply = async (originalExternalId: unknown) => {
+      script = answerStatus('06', { originalExternalId });
+      return effectOf(await inquireStatus(naming, transferTo('BRI', { reference: '1234567890' })));
+    };
+    for (const own of ['1234567890', 1234567890, '', undefined, null]) {
+      assert.equal(await reply(own), 'FAILED');
+      assert.equal(bank.statusInquiries.at(-1)?.fields['originalExternalId'], '1234567890');
+    }
+    for (const other of ['1234567891', ['1234567890'], { value: '1234567890' }]) {
+      assert.equal(await reply(other), 'none: invalid_response', JSON.stringify(other));
+    }
+    // Otherwise it is an ID of the core, which is not known here.
+    assert.equal(effectOf(await outcomeOf(answerStatus('06', { originalExternalId: '7' }))), 'FAILED');
+  });
+
   it('ends when its signal fires', async () => {
     script = () => {};
     const outcome = await rail.inquireStatus?.(transferTo('BRI'), AbortSignal.timeout(50));

@@ -86,13 +86,14 @@ export function createSnapRail(settings: SnapSettings): Rail {
 function createStatusInquiry(settings: SnapSettings, exchange: SnapExchange): NonNullable<Rail['inquireStatus']> {
   const { services } = profileOf(settings);
   const { externalIdIsReference = false } = settings.choices ?? {};
-  const transferStatus = createTransferStatus(services.transferStatus.code, externalIdIsReference);
+  const transferStatus = createTransferStatus(services.transferStatus.code);
 
   return (inquiry, signal) => {
     const intrabank =
       inquiry.bank !== null && inquiry.bank.bic === settings.ownBank ? services.transferIntrabank : null;
     const sent: SentStatusInquiry = {
       reference: inquiry.reference,
+      externalId: externalIdIsReference ? inquiry.reference : null,
       service: (intrabank ?? services.transferInterbank).code,
       amount: inquiry.amount,
       currency: inquiry.currency,

@@ -9,6 +9,8 @@ import { nonTextOf, parseReply, parseResponseCode, type Reply, readText, textOf 
 /** An inquiry as it is sent. A reply must be about it. */
 export interface SentStatusInquiry {
   readonly reference: string;
+  /** The X-EXTERNAL-ID of the transfer's order; null where it is not known. */
+  readonly externalId: string | null;
   /** The service code of the transfer: `17` within the bank, `18` to another one. */
   readonly service: string;
   /** With two decimal places. */
@@ -22,18 +24,12 @@ export interface SentStatusInquiry {
 const SUCCESSFUL = '200 00';
 const TRANSACTION_NOT_FOUND = '404 01';
 
-/**
- * Transaction status inquiry (ASPI, service 36; `ownCode` is the bank's code for it). With `externalIdIsReference` it
- * also names the order's X-EXTERNAL-ID.
- */
-export const createTransferStatus = (
-  ownCode: string,
-  externalIdIsReference: boolean,
-): SnapService<SentStatusInquiry, StatusInquiryOutcome> => ({
-  write: ({ reference, service, createdAt, amount, currency }) =>
+/** Transaction status inquiry (ASPI, service 36; `ownCode` is the bank's code for it). */
+export const createTransferStatus = (ownCode: string): SnapService<SentStatusInquiry, StatusInquiryOutcome> => ({
+  write: ({ reference, externalId, service, createdAt, amount, currency }) =>
     JSON.stringify({
       originalPartnerReferenceNo: reference,
-      ...(externalIdIsReference ? { originalExternalId: reference } : {}),
+      ...(externalId === null ? {} : { originalExternalId: externalId }),
       serviceCode: service,
       transactionDate: snapTimestamp(Date.parse(createdAt)),
       amount: { value: amount, currency },
@@ -47,6 +43,7 @@ export const createTransferStatus = (
 const TEXT_FIELDS = [
   'originalPartnerReferenceNo',
   'originalReferenceNo',
+  'originalExternalId',
   'serviceCode',
   'currency',
   'beneficiaryAccountNo',
@@ -89,7 +86,10 @@ function namesTransfer(reply: Reply, { reference, service }: SentStatusInquiry):
 function contradicts(reply: Reply, sent: SentStatusInquiry): boolean {
   const differs = (name: string, expected: string): boolean => (textOf(reply, name) ?? expected) !== expected;
   const amount = ownProperty(reply.fields, 'amount') ?? null;
+  // Optional in a reply, and empty in some.
+  const externalId = textOf(reply, 'originalExternalId') ?? '';
   return (
+    (externalId !== '' && sent.externalId !== null && externalId !== sent.externalId) ||
     differs('originalPartnerReferenceNo', sent.reference) ||
     differs('serviceCode', sent.service) ||
     differs('currency', sent.currency) ||
