@@ -9,7 +9,15 @@ import type { CustomerRoute, WalletRoute } from '../../apps/server/src/rails/sna
 import { partnerSettings } from '../bank/partner.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { testBanks } from '../support/service.ts';
-import { answer, answerActive, type BankAnswer, type ScriptedBank, startScriptedBank } from './scripted-bank.ts';
+import { inquireStatus, inquiryOf, transferTo } from './connection.ts';
+import {
+  answer,
+  answerActive,
+  answerStatus,
+  type BankAnswer,
+  type ScriptedBank,
+  startScriptedBank,
+} from './scripted-bank.ts';
 
 /** E-wallets over SNAP: service 37, and virtual accounts over service 16. */
 
@@ -175,6 +183,38 @@ describe('what is sent for an e-wallet', () => {
       assert.equal(await outcomeFor({ responseCode }, Number(responseCode.slice(0, 3))), expected, responseCode);
     }
   });
+});
+
+// Regression: a transfer to a virtual account stayed in PROCESS, because the bank names the number with its prefix.
+describe('the status of a transfer to an e-wallet', () => {
+  const STATUSES: readonly (readonly [wallet: string, account: string, status: string])[] = [
+    ['GOPAY', '898081234567890', 'SUCCESS'],
+    ['GOPAY', '8986281234567890', 'SUCCESS'],
+    ['GOPAY', MOBILE, 'SUCCESS'],
+    ['GOPAY', '898081234567891', 'invalid_response'],
+    ['GOPAY', '84081234567890', 'invalid_response'],
+    ['OVO', '846281234567890', 'SUCCESS'],
+    ['DANA', '6281234567890', 'SUCCESS'],
+    ['DANA', '898081234567890', 'invalid_response'],
+    ['BRI', '898081234567890', 'invalid_response'],
+  ];
+  for (const [wallet, beneficiaryAccountNo, expected] of STATUSES) {
+    it(`${wallet}: the account ${beneficiaryAccountNo} is ${expected}`, async (context) => {
+      const bank = await startScriptedBank({ status: answerStatus('00', { beneficiaryAccountNo }) });
+      context.after(() => bank.close());
+      const routes = new Map<string, WalletRoute>([
+        ['DANA', DANA],
+        ['GOPAY', GOPAY],
+        ['OVO', OVO],
+      ]);
+      const transfer = transferTo('BRI', { ...inquiryOf('BRI', MOBILE), bank: testBanks.find(wallet) });
+      const outcome = await inquireStatus(bank.rail(keys, { wallets: routes }), transfer);
+      assert.equal(
+        outcome.kind === 'status' ? outcome.status : outcome.kind === 'no_status' && outcome.reason,
+        expected,
+      );
+    });
+  }
 });
 
 describe('the simulated bank as the provider of e-wallets', () => {

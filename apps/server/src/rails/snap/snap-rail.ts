@@ -8,6 +8,7 @@ import { bankCodeOf } from './message-fields.ts';
 import { findRoute, profileOf, type SnapSettings } from './settings.ts';
 import { createTransferStatus, type SentStatusInquiry } from './transfer-status.ts';
 import { createWalletInquiries } from './wallet-inquiries.ts';
+import { numbersOfWallet } from './wallets.ts';
 
 /**
  * SNAP BI, the Indonesian national standard for open API payments, in the variant of the bank's profile: account
@@ -89,6 +90,8 @@ function createStatusInquiry(settings: SnapSettings, exchange: SnapExchange): No
   const transferStatus = createTransferStatus(services.transferStatus.code);
 
   return (inquiry, signal) => {
+    const held = inquiry.accountNumber.reveal();
+    const wallet = settings.wallets?.get(inquiry.bank?.bic ?? '');
     const intrabank =
       inquiry.bank !== null && inquiry.bank.bic === settings.ownBank ? services.transferIntrabank : null;
     const sent: SentStatusInquiry = {
@@ -98,7 +101,7 @@ function createStatusInquiry(settings: SnapSettings, exchange: SnapExchange): No
       amount: inquiry.amount,
       currency: inquiry.currency,
       createdAt: inquiry.createdAt,
-      accountNumber: inquiry.accountNumber.reveal(),
+      accountNumbers: wallet === undefined ? [held] : numbersOfWallet(held, wallet),
     };
     return exchange
       .send(transferStatus, services.transferStatus.path, sent, signal)

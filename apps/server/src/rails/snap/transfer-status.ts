@@ -18,7 +18,8 @@ export interface SentStatusInquiry {
   readonly currency: string;
   /** ISO 8601 UTC. */
   readonly createdAt: string;
-  readonly accountNumber: string;
+  /** The numbers by which the bank may name the recipient's account. */
+  readonly accountNumbers: readonly string[];
 }
 
 const SUCCESSFUL = '200 00';
@@ -86,6 +87,7 @@ function namesTransfer(reply: Reply, { reference, service }: SentStatusInquiry):
 function contradicts(reply: Reply, sent: SentStatusInquiry): boolean {
   const differs = (name: string, expected: string): boolean => (textOf(reply, name) ?? expected) !== expected;
   const amount = ownProperty(reply.fields, 'amount') ?? null;
+  const account = textOf(reply, 'beneficiaryAccountNo');
   // Optional in a reply, and empty in some.
   const externalId = textOf(reply, 'originalExternalId') ?? '';
   return (
@@ -93,7 +95,7 @@ function contradicts(reply: Reply, sent: SentStatusInquiry): boolean {
     differs('originalPartnerReferenceNo', sent.reference) ||
     differs('serviceCode', sent.service) ||
     differs('currency', sent.currency) ||
-    differs('beneficiaryAccountNo', sent.accountNumber) ||
+    (account !== undefined && !sent.accountNumbers.includes(account)) ||
     (amount !== null && !isAmount(amount, sent))
   );
 }

@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox';
+import { AccountNumber } from '../../domain/account.ts';
 import { type Bank, isEWallet } from '../../domain/bank.ts';
 import type { ConnectionReader } from '../connection-reader.ts';
-import type { MobileForm } from '../mobile-number.ts';
+import { type MobileForm, mobileNumber } from '../mobile-number.ts';
 import { isNamed, type RailSettings } from '../protocol.ts';
 import { bankCodeOf } from './message-fields.ts';
 import type { SnapProfile } from './profiles/profile.ts';
@@ -33,6 +34,14 @@ export interface VirtualAccountRoute {
 
 /** By the wallet's name in the directory. */
 export type WalletRoutes = ReadonlyMap<string, WalletRoute>;
+
+/** The numbers by which a bank may name the account of an e-wallet's customer: in both forms, and with the prefix. */
+export function numbersOfWallet(held: string, route: WalletRoute): readonly string[] {
+  const mobile = AccountNumber.parseMobile(held)?.reveal();
+  if (mobile === undefined) return [held];
+  const forms = [mobileNumber(mobile, 'national'), mobileNumber(mobile, 'international')];
+  return route.service === '16' ? [...forms, ...forms.map((form) => route.prefix + form)] : forms;
+}
 
 const Mobile = Type.Optional(Type.Enum(['national', 'international']));
 
