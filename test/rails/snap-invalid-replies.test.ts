@@ -76,6 +76,7 @@ const INVALID_REPLIES: Readonly<Record<string, BankAnswer>> = {
     answer(response, 200, { ...successOf(request), beneficiaryAccountNo: [request.fields['beneficiaryAccountNo']] }),
   'no account number': changed({ beneficiaryAccountNo: undefined }),
   'a null account number': changed({ beneficiaryAccountNo: null }),
+  'an empty account number': changed({ beneficiaryAccountNo: '' }),
   "another account's number in a not found": changed({ responseCode: '4041611', beneficiaryAccountNo: '1' }, 404),
   "another bank's code": changed({ beneficiaryBankCode: 'BMRIIDJA' }),
   'a bank code that is no text': changed({ beneficiaryBankCode: { bic: 'BMRIIDJA' } }),
@@ -122,6 +123,18 @@ const DELAYS: Readonly<Record<string, BankAnswer>> = {
 };
 
 const FAULTS = Object.entries({ ...INVALID_REPLIES, ...DELAYS });
+/** The bank does not know it, and fills the fields that it has nothing for with empty texts. */
+const EMPTY_FIELDS = '7999000001';
+const emptyFields = changed(
+  {
+    responseCode: '4041611',
+    partnerReferenceNo: '',
+    beneficiaryAccountNo: '',
+    beneficiaryAccountName: '',
+    beneficiaryBankCode: '',
+  },
+  404,
+);
 const accountOf = (index: number): string => `70001000${String(index).padStart(2, '0')}`;
 
 describe('an invalid reply of a bank is not believed', () => {
@@ -131,8 +144,9 @@ describe('an invalid reply of a bank is not believed', () => {
   before(async () => {
     bank = await startScriptedBank({
       inquiry(request, response) {
-        const fault = FAULTS.find((_each, index) => accountOf(index) === request.fields['beneficiaryAccountNo']);
-        (fault?.[1] ?? answerActive)(request, response);
+        const account = request.fields['beneficiaryAccountNo'];
+        const fault = FAULTS.find((_each, index) => accountOf(index) === account);
+        (fault?.[1] ?? (account === EMPTY_FIELDS ? emptyFields : answerActive))(request, response);
       },
       other: (_request, response) => answer(response, 200, { responseCode: '2001600' }),
     });
@@ -150,6 +164,12 @@ describe('an invalid reply of a bank is not believed', () => {
     const { json } = await check(accountOf(FAULTS.length));
     assert.equal(json.data?.['status'], 'ACTIVE');
     assert.equal(json.data['account_name'], HOLDER);
+  });
+
+  // Regression: they counted as another account and another bank, so such a bank never gave NOT_FOUND.
+  it('empty texts say as little as fields that are missing', async () => {
+    const { json } = await check(EMPTY_FIELDS);
+    assert.equal(json.data?.['status'], 'NOT_FOUND');
   });
 
   for (const name of Object.keys(INVALID_REPLIES)) it(name, () => expectUnavailable(name));

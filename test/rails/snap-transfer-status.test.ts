@@ -240,6 +240,9 @@ describe('an invalid reply about a transfer is not believed', () => {
     }),
     'only a bank reference that is not the one of the inquiry': changed({ originalPartnerReferenceNo: undefined }),
     'no reference at all': changed({ originalPartnerReferenceNo: undefined, originalReferenceNo: undefined }),
+    'an empty reference': changed({ originalPartnerReferenceNo: '', originalReferenceNo: '' }),
+    'an empty service': changed({ serviceCode: '' }),
+    'an empty amount with a currency': changed({ amount: { value: '', currency: 'IDR' } }),
     'another service': changed({ serviceCode: '17' }),
     'no service': changed({ serviceCode: undefined }),
     'another amount': changed({ amount: { value: '150000.01', currency: 'IDR' } }),
@@ -287,6 +290,12 @@ describe('an invalid reply about a transfer is not believed', () => {
     'no amount': changed({ amount: undefined }),
     'null for an amount': changed({ amount: null }),
     'the amount as a number': rewritten((valid) => valid.replace('"150000.00"', '150000.00')),
+    'empty texts': changed({
+      originalExternalId: '',
+      amount: { value: '', currency: '' },
+      currency: '',
+      beneficiaryAccountNo: '',
+    }),
     'the account of the inquiry': changed({ beneficiaryAccountNo: '1234567890', currency: 'IDR' }),
   };
   for (const [name, reply] of Object.entries(VALID_REPLIES)) {

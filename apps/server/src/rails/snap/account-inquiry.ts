@@ -6,7 +6,7 @@ import { fillTemplate } from './additional-info.ts';
 import { ACCOUNT_CODES, ACCOUNT_STATUS_TEXTS, reasonForResponseCode } from './codes.ts';
 import type { SnapService } from './exchange.ts';
 import type { SnapProfile, SnapRoute } from './profiles/profile.ts';
-import { nonTextOf, parseReply, type Reply, type ResponseCode, readText, textOf } from './reply.ts';
+import { filledTextOf, nonTextOf, parseReply, type Reply, type ResponseCode, readText, textOf } from './reply.ts';
 
 /** An inquiry as it is sent. A reply must be about it. */
 export interface SentAccountInquiry {
@@ -87,12 +87,12 @@ export function accountVerdict(
     return noVerdict(httpStatus >= 500 ? 'bank_unavailable' : 'invalid_response', code);
   if (code.service !== sent.service || code.httpStatus !== httpStatus) return noVerdict('invalid_response', code);
   if (TEXT_FIELDS.some((name) => nonTextOf(reply, name) !== undefined)) return noVerdict('invalid_response', code);
-  const account = textOf(reply, 'beneficiaryAccountNo');
-  const bank = textOf(reply, 'beneficiaryBankCode');
-  const echoed = textOf(reply, 'partnerReferenceNo') ?? '';
+  const account = filledTextOf(reply, 'beneficiaryAccountNo');
+  const bank = filledTextOf(reply, 'beneficiaryBankCode');
+  const echoed = filledTextOf(reply, 'partnerReferenceNo');
   const isSameAccount = account === undefined || account === sent.accountNumber || sent.isAlias === true;
   const isSameBank = bank === undefined || sent.bankCode === null || bank === sent.bankCode;
-  const isSameInquiry = echoed === '' || reference === null || echoed === reference;
+  const isSameInquiry = echoed === undefined || reference === null || echoed === reference;
   if (!isSameAccount || !isSameBank || !isSameInquiry) return noVerdict('invalid_response', code);
 
   const outcome = outcomeOfCode(code, rules.codes);
@@ -105,7 +105,7 @@ export function accountVerdict(
   // A success repeats the account number. Without it, the reply may be to another inquiry.
   if (account === undefined || status === undefined) return noVerdict('invalid_response', code);
   // Where the bank answers with the account behind an alias, only the reference tells that it is that of this inquiry.
-  const isIdentified = account === sent.accountNumber || (echoed !== '' && reference !== null);
+  const isIdentified = account === sent.accountNumber || (echoed !== undefined && reference !== null);
   if (!isIdentified) return noVerdict('invalid_response', code);
   if (status !== 'ACTIVE') return { kind: 'verdict', verdict: { status }, railCode: code.text };
   if (name === null) return noVerdict('invalid_response', code);

@@ -26,6 +26,9 @@ export function parseReply(text: string): Reply | null {
 /** The text of a field that holds text or a number, as it is written. */
 export const textOf = ({ fields }: Reply, name: string): string | undefined => readText(ownProperty(fields, name));
 
+/** The same, of a field that is not empty: many banks fill the fields that they have nothing for with empty texts. */
+export const filledTextOf = (reply: Reply, name: string): string | undefined => textOf(reply, name) || undefined;
+
 /** The value of a field that holds anything else but null. Such a field must not be treated as absent. */
 export function nonTextOf({ fields }: Reply, name: string): unknown {
   const value = ownProperty(fields, name);

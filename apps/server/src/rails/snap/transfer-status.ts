@@ -1,10 +1,11 @@
 import { parseMoney } from '../../domain/money.ts';
+import { isJsonObject } from '../../lib/exact-json.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import { snapTimestamp } from '../../snap/timestamp.ts';
 import type { NoVerdictReason, StatusInquiryOutcome } from '../rail.ts';
 import { failureReasonOf, isPerhapsExecuted, reasonForResponseCode } from './codes.ts';
 import type { SnapService } from './exchange.ts';
-import { nonTextOf, parseReply, parseResponseCode, type Reply, readText, textOf } from './reply.ts';
+import { filledTextOf, nonTextOf, parseReply, parseResponseCode, type Reply, readText, textOf } from './reply.ts';
 
 /** An inquiry as it is sent. A reply must be about it. */
 export interface SentStatusInquiry {
@@ -80,25 +81,26 @@ function transferStatus(
 
 /** A success names its transfer. Without that, the reply may be to another inquiry. */
 function namesTransfer(reply: Reply, { reference, service }: SentStatusInquiry): boolean {
-  const named = textOf(reply, 'originalPartnerReferenceNo') ?? textOf(reply, 'originalReferenceNo');
+  const named = filledTextOf(reply, 'originalPartnerReferenceNo') ?? filledTextOf(reply, 'originalReferenceNo');
   return named === reference && textOf(reply, 'serviceCode') === service;
 }
 
 function contradicts(reply: Reply, sent: SentStatusInquiry): boolean {
-  const differs = (name: string, expected: string): boolean => (textOf(reply, name) ?? expected) !== expected;
+  const differs = (name: string, expected: string): boolean => (filledTextOf(reply, name) ?? expected) !== expected;
   const amount = ownProperty(reply.fields, 'amount') ?? null;
-  const account = textOf(reply, 'beneficiaryAccountNo');
-  // Optional in a reply, and empty in some.
-  const externalId = textOf(reply, 'originalExternalId') ?? '';
+  const account = filledTextOf(reply, 'beneficiaryAccountNo');
   return (
-    (externalId !== '' && sent.externalId !== null && externalId !== sent.externalId) ||
+    (sent.externalId !== null && differs('originalExternalId', sent.externalId)) ||
     differs('originalPartnerReferenceNo', sent.reference) ||
     differs('serviceCode', sent.service) ||
     differs('currency', sent.currency) ||
     (account !== undefined && !sent.accountNumbers.includes(account)) ||
-    (amount !== null && !isAmount(amount, sent))
+    (amount !== null && !isEmptyAmount(amount) && !isAmount(amount, sent))
   );
 }
+
+const isEmptyAmount = (value: unknown): boolean =>
+  isJsonObject(value) && value['value'] === '' && value['currency'] === '';
 
 function isAmount(value: unknown, { amount, currency }: SentStatusInquiry): boolean {
   if (typeof value !== 'object' || value === null) return false;
