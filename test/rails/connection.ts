@@ -60,6 +60,7 @@ export const transferTo = (bankCode: string, changes: Partial<StatusInquiry> = {
   amount: '150000.00',
   currency: 'IDR',
   createdAt: '2026-11-21T04:32:26.123Z',
+  serviceCode: null,
   ...inquiryOf(bankCode, '1234567890'),
   ...changes,
 });

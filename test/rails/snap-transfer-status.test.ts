@@ -54,6 +54,20 @@ describe('a status inquiry', () => {
     });
   }
 
+  // Regression: all transfers were inquired about as 17 or 18, so the bank did not know those of RTGS and SKN.
+  it('has the service 22 or 23 of a transfer that the core has ordered by RTGS or SKN', async () => {
+    for (const serviceCode of ['22', '23']) {
+      const outcome = await outcomeOf(answerStatus('00'), transferTo('BCA', { serviceCode }));
+      assert.equal(bank.statusInquiries.at(-1)?.fields['serviceCode'], serviceCode);
+      assert.equal(effectOf(outcome), 'SUCCESS');
+    }
+    // A client may order otherwise than the core does at the bank.
+    for (const serviceCode of ['17', '43']) {
+      await outcomeOf(answerStatus('00'), transferTo('BRI', { serviceCode }));
+      assert.equal(bank.statusInquiries.at(-1)?.fields['serviceCode'], '18');
+    }
+  });
+
   it('has the service for another bank when the bank is not in the directory', async () => {
     await outcomeOf(answerStatus('03'), transferTo('BCA', { bank: null }));
     assert.equal(bank.statusInquiries.at(-1)?.fields['serviceCode'], '18');

@@ -16,6 +16,7 @@ export interface ClaimedStatusInquiry extends TransactionKey {
   readonly createdAt: string;
   readonly bankCode: string;
   readonly accountNumber: string;
+  readonly serviceCode: string | null;
   /** How many steps of the schedule have passed. */
   readonly attempts: number;
   readonly unknownSince: string | null;
@@ -36,6 +37,7 @@ interface ClaimedRow extends Record<string, unknown> {
   created_at: Date;
   bank_code: string;
   account_number: string;
+  service_code: string | null;
   attempts: number;
   unknown_since: Date | null;
   review_since: Date | null;
@@ -75,8 +77,8 @@ const CLAIM_ASSIGNMENTS = `next_at = ${LEASE_END}, claimed_until = ${LEASE_END},
 
 const CLAIMED_COLUMNS = `
          i.client_id, i.transaction_id, i.rail, t.rail_reference, t.amount::text, t.currency, t.created_at,
-         t.bank_code, t.account_number, i.attempts, i.unknown_since, i.review_since, due.next_at as due_at,
-         i.last_inquired_at as claimed_at, i.claimed_until`;
+         t.bank_code, t.account_number, t.service_code, i.attempts, i.unknown_since, i.review_since,
+         due.next_at as due_at, i.last_inquired_at as claimed_at, i.claimed_until`;
 
 const JOIN_DUE = `i.client_id = due.client_id and i.transaction_id = due.transaction_id ${ofClient('i')}
      and t.client_id = i.client_id and t.transaction_id = i.transaction_id ${ofClient('t')}`;
@@ -213,6 +215,7 @@ const fromRow = (row: ClaimedRow): ClaimedStatusInquiry => ({
   createdAt: row.created_at.toISOString(),
   bankCode: row.bank_code,
   accountNumber: row.account_number,
+  serviceCode: row.service_code,
   attempts: row.attempts,
   unknownSince: row.unknown_since?.toISOString() ?? null,
   reviewSince: row.review_since?.toISOString() ?? null,

@@ -109,6 +109,8 @@ export interface StatusInquiry {
   readonly bank: Bank | null;
   /** The recipient's account. */
   readonly accountNumber: AccountNumber;
+  /** The SNAP service that ordered it, as the core says: see `TRANSFER_SERVICE_CODES`. null where it does not. */
+  readonly serviceCode: string | null;
 }
 
 /** The result of a status inquiry. Only `status` can change a transaction. `railCode` is for the operator. */

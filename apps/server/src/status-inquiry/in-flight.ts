@@ -143,6 +143,7 @@ function inquiryOf(claimed: ClaimedStatusInquiry, banks: BankDirectory): StatusI
     createdAt: claimed.createdAt,
     bank: banks.find(claimed.bankCode),
     accountNumber,
+    serviceCode: claimed.serviceCode,
   };
 }
 

@@ -1,6 +1,6 @@
 import { type Bank, isAliasDirectory, isEWallet } from '../../domain/bank.ts';
 import { isNamed, isServed } from '../protocol.ts';
-import { type AccountInquiry, type InquiryOutcome, NOT_SUPPORTED, type Rail } from '../rail.ts';
+import { type AccountInquiry, type InquiryOutcome, NOT_SUPPORTED, type Rail, type StatusInquiry } from '../rail.ts';
 import { createAccountInquiry } from './account-inquiry.ts';
 import { createAliasInquiries } from './alias-inquiry.ts';
 import { createSnapExchange, type SnapExchange, snapInquiryFailureOf } from './exchange.ts';
@@ -92,12 +92,10 @@ function createStatusInquiry(settings: SnapSettings, exchange: SnapExchange): No
   return (inquiry, signal) => {
     const held = inquiry.accountNumber.reveal();
     const wallet = settings.wallets?.get(inquiry.bank?.bic ?? '');
-    const intrabank =
-      inquiry.bank !== null && inquiry.bank.bic === settings.ownBank ? services.transferIntrabank : null;
     const sent: SentStatusInquiry = {
       reference: inquiry.reference,
       externalId: externalIdIsReference ? inquiry.reference : null,
-      service: (intrabank ?? services.transferInterbank).code,
+      service: transferServiceOf(inquiry, settings),
       amount: inquiry.amount,
       currency: inquiry.currency,
       createdAt: inquiry.createdAt,
@@ -107,4 +105,15 @@ function createStatusInquiry(settings: SnapSettings, exchange: SnapExchange): No
       .send(transferStatus, services.transferStatus.path, sent, signal)
       .catch((error: unknown) => ({ kind: 'no_status', ...snapInquiryFailureOf(error, signal) }));
   };
+}
+
+/** RTGS and SKN, which carry what is too much for other transfers: a core orders them as such. */
+const CLEARING_SERVICES: ReadonlySet<string> = new Set(['22', '23']);
+
+/** The code of the service that ordered the transfer at this bank. */
+function transferServiceOf({ bank, serviceCode }: StatusInquiry, settings: SnapSettings): string {
+  if (serviceCode !== null && CLEARING_SERVICES.has(serviceCode)) return serviceCode;
+  const { transferIntrabank, transferInterbank } = profileOf(settings).services;
+  const isIntrabank = bank !== null && bank.bic === settings.ownBank;
+  return ((isIntrabank ? transferIntrabank : null) ?? transferInterbank).code;
 }
