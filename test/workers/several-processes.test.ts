@@ -78,14 +78,18 @@ const has = (lines: readonly Record<string, unknown>[], message: string): boolea
 
 let clients = 0;
 /** A new client's access token. */
-async function newClient({ url, database: { connection } }: Machine, limit: number): Promise<string> {
+async function newClient(
+  { url, database: { connection } }: Machine,
+  limit: number,
+  scopes: readonly string[] = ['status:read'],
+): Promise<string> {
   const clientId = `client-${(clients += 1)}`;
   const database = openDatabase({ connection, connectionsMax: 1, log: pino({ level: 'silent' }) });
   await insertClient(database, {
     clientId,
     name: clientId,
     secretHash: hashSecret(SECRET),
-    scopes: ['status:read'],
+    scopes,
     limits: { 'check-status': limit },
   });
   await database.close();
@@ -225,6 +229,18 @@ describe('several processes behind one port', () => {
     assert.match(metrics, new RegExp(`^tiba_live_processes ${PROCESSES}$`, 'm'));
     assert.match(metrics, /^tiba_ready 1$/m);
     assert.equal(metrics.match(/^# TYPE tiba_http_requests_total /gm)?.length, 1);
+  });
+
+  /** Regression: it was the worker that answers: a console behind a proxy could hardly ever compare two answers. */
+  test('answer with one overview, whose source is the parent', async () => {
+    const authorization = `Bearer ${await newClient(machine, LIMIT, ['operator:read'])}`;
+    const sources = new Set<string>();
+    // Each connection goes to the next process.
+    for (let time = 0; time < 2 * PROCESSES; time += 1) {
+      const { text } = await sendOnce(machine.operatorUrl, '/operator/v1/overview', { headers: { authorization } });
+      sources.add((JSON.parse(text) as { data: { source: string } }).data.source);
+    }
+    assert.equal(sources.size, 1);
   });
 
   test('are one log, in which each line is whole and has its process', async () => {

@@ -711,7 +711,10 @@ export interface OverdueTransactionList {
 
 export interface Overview {
   readonly at: Timestamp;
-  /** The process that answers. Counts of another one have another start. */
+  /**
+   * The process that answers; with several processes on one machine, their parent. Counts of another one have
+   * another start.
+   */
   readonly source: string;
   /** By the route of the public API. */
   readonly requests: readonly OutcomeCounts[];

@@ -8,6 +8,8 @@ export interface WorkerStart {
   readonly process: number;
   /** How many workers there are. */
   readonly processes: number;
+  /** Made when the parent starts: the counts of all workers together begin then. */
+  readonly parentId: string;
   /** The URL of the embedded PostgreSQL, which the parent has started; null where the settings name a server. */
   readonly embeddedPostgres: string | null;
 }

@@ -1,4 +1,5 @@
 import cluster from 'node:cluster';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { StartError } from '../lib/start-error.ts';
 import { within } from '../lib/within.ts';
@@ -50,6 +51,7 @@ const COUNTED_AFTER_EXIT_MS = 10_000;
 
 interface SupervisorState {
   readonly options: SupervisorOptions;
+  readonly parentId: string;
   readonly alive: Set<WorkerProcess>;
   readonly dependencies: Omit<WorkerDependencies, 'start'>;
   readonly onExit: (worker: WorkerProcess) => void;
@@ -73,6 +75,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
   const metrics = createMetricsCollection(() => [...alive]);
   const state: SupervisorState = {
     options,
+    parentId: randomUUID(),
     alive,
     dependencies: { limits: createLimitStore(), renderMetrics: metrics.render, logging },
     onExit: metrics.onExit,
@@ -118,10 +121,10 @@ async function startFirst(state: SupervisorState, process: number): Promise<void
 }
 
 function start(state: SupervisorState, process: number): WorkerProcess {
-  const { options, alive, dependencies } = state;
+  const { options, parentId, alive, dependencies } = state;
   const worker = startWorker({
     ...dependencies,
-    start: { process, processes: options.count, embeddedPostgres: options.embeddedPostgres },
+    start: { process, processes: options.count, parentId, embeddedPostgres: options.embeddedPostgres },
   });
   alive.add(worker);
   changeCounted(state, 1);

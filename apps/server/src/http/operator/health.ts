@@ -104,7 +104,7 @@ export interface HealthDependencies {
   /** Brings the gauges of the metrics up to date. */
   readonly readGauges: () => Promise<void>;
   /** Of one of several processes, whose metrics are rendered with those of the others. */
-  readonly parent: Pick<ParentLink, 'onMetricsRequest' | 'renderMetrics'> | null;
+  readonly parent: Pick<ParentLink, 'parentId' | 'onMetricsRequest' | 'renderMetrics'> | null;
   /** That `/metrics` requires; null if it requires none. */
   readonly metricsToken: string | null;
 }

@@ -154,7 +154,8 @@ export async function createOperatorServer(given: OperatorServerDependencies): P
     log: listener.log,
   });
   const renderMetrics = healthEndpoints(app, { ...dependencies.health, metrics: listener.metrics });
-  showOverview(app, { ...dependencies, renderMetrics });
+  const { parent } = dependencies.health;
+  showOverview(app, { ...dependencies, renderMetrics, source: parent?.parentId ?? dependencies.processId });
   showConsoleSettings(app, authorize, dependencies.console);
   dependencies.operatorRoutes?.(app, authorize);
   publishDescription(app, '/openapi-operator.json', createFileSender(createSlidingWindow(dependencies.limitClock)));

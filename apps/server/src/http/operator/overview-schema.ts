@@ -30,6 +30,10 @@ const Outcomes = Type.Object(
 const backlog = (description: string) =>
   nullable(Type.Number({ minimum: 0, examples: [3] }), `${description} null while PostgreSQL cannot be read.`);
 
+const SOURCE =
+  'The process that answers; with several processes on one machine, their parent. Counts of another one have another ' +
+  'start.';
+
 export const overviewSchema = {
   tags: ['Health'],
   security: accessToken('operator:read'),
@@ -44,7 +48,7 @@ export const overviewSchema = {
       Type.Object(
         {
           at: Timestamp,
-          source: text('The process that answers. Counts of another one have another start.', 'p_5f0c1d2e'),
+          source: text(SOURCE, 'p_5f0c1d2e'),
           requests: Type.Array(Outcomes, { description: 'By the route of the public API.' }),
           account_inquiries: Type.Array(Outcomes, { description: 'By rail.' }),
           status_inquiries: Type.Array(Outcomes, { description: 'By rail.' }),

@@ -11,7 +11,8 @@ import { overviewSchema } from './overview-schema.ts';
 export interface OverviewDependencies {
   readonly authorize: Authorize;
   readonly renderMetrics: RenderMetrics;
-  readonly processId: string;
+  /** Names the start of the counts: the parent of several processes, or the only one. */
+  readonly source: string;
   readonly inquiries: Pick<AccountInquiries, 'snapshot'>;
 }
 
@@ -68,10 +69,10 @@ const CLIENT_ROUTE = /^\/api\//;
  */
 export function showOverview(
   app: FastifyInstance,
-  { authorize, renderMetrics, processId, inquiries }: OverviewDependencies,
+  { authorize, renderMetrics, source, inquiries }: OverviewDependencies,
 ): void {
   const read = shareReading(SHARED_MS, async () => {
-    const overview = overviewOf(readSamples(await renderMetrics(), NAMES), processId);
+    const overview = overviewOf(readSamples(await renderMetrics(), NAMES), source);
     return JSON.stringify({ ...overview, banks_down: countBanksDown(inquiries.snapshot()) });
   });
   const options = { onRequest: authorize({ scope: 'operator:read' }), schema: overviewSchema };
@@ -89,12 +90,12 @@ function countBanksDown(rails: readonly RailSnapshot[]): number {
   return [...byBank.values()].filter((each) => each.every(({ health }) => health.state === 'open')).length;
 }
 
-function overviewOf(samples: readonly MetricSample[], processId: string): Record<string, unknown> {
+function overviewOf(samples: readonly MetricSample[], source: string): Record<string, unknown> {
   const byName = Map.groupBy(samples, ({ name }) => name);
   const counts = (of: (typeof OUTCOMES)[keyof typeof OUTCOMES]) => outcomesOf(byName, of);
   return {
     at: new Date().toISOString(),
-    source: processId,
+    source,
     requests: counts(OUTCOMES.requests).filter(({ subject }) => CLIENT_ROUTE.test(subject)),
     account_inquiries: counts(OUTCOMES.account_inquiries),
     status_inquiries: counts(OUTCOMES.status_inquiries),
