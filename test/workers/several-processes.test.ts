@@ -7,6 +7,7 @@ import pino from 'pino';
 import { hashSecret } from '../../apps/server/src/auth/secrets.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { HAND_OVER_INTERVAL_MS } from '../../apps/server/src/workers/counts-hand-over.ts';
 import { createFastClient, type FastRequest } from '../contract/fast-client.ts';
 import { processTreeOf, untilEnded } from '../sandbox/processes.ts';
 import { writeProductionSettings } from '../sandbox/production-settings.ts';
@@ -295,6 +296,25 @@ describe('several processes behind one port', () => {
     assert.ok(failed.length <= CONNECTIONS, `${failed.length} failed`);
     assert.ok(answers.every(({ status }) => status === 404));
     assert.ok(has(machine.lines(), 'worker process ended by itself; starting another'));
+  });
+
+  /** Regression: what they had counted since the last scrape was lost, and so was everything where there was none. */
+  test('leave what they have counted when they are killed', async () => {
+    const before = await statusChecks(machine);
+    const token = await newClient(machine, 1_000_000);
+    const deadlineMs = performance.now() + timeLimitMs(HAND_OVER_INTERVAL_MS + 2_000);
+    let handedOver = 0;
+    await sendUntil(machine, token, ({ answers }) => {
+      if (answers.length < 1_000) handedOver = answers.length;
+      return performance.now() > deadlineMs;
+    });
+    const ready = (): number => machine.lines().filter(({ msg }) => msg === 'ready').length;
+    const readyBefore = ready();
+    for (const pid of await machine.pids()) process.kill(pid, 'SIGKILL');
+    const replaced = (): boolean => ready() >= readyBefore + PROCESSES;
+    await eventually('others have taken their places', replaced, timeLimitMs(60_000));
+    const left = (await statusChecks(machine)) - before;
+    assert.ok(left >= handedOver, `${left} of ${handedOver}`);
   });
 
   test('answer with their shares while the parent is frozen, and count together again afterwards', async (t) => {

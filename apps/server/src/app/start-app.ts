@@ -2,11 +2,13 @@ import type { IssueAccessToken } from '../auth/access-tokens.ts';
 import type { Clients } from '../auth/clients.ts';
 import type { Feed } from '../feed/feed.ts';
 import { createInTurn } from '../lib/in-turn.ts';
+import { createFailureLog } from '../observability/failure-log.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import type { Database } from '../postgres/database.ts';
 import { asStartError } from '../postgres/prepare-database.ts';
 import type { Rail } from '../rails/rail.ts';
 import type { TransactionUpdater } from '../transactions/transaction-updater.ts';
+import { startCountsHandOver } from '../workers/counts-hand-over.ts';
 import type { EndOrder } from '../workers/messages.ts';
 import type { AgreedOptions } from './account-inquiries.ts';
 import type { AppContext, AppOptions } from './app-context.ts';
@@ -65,6 +67,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   };
   // Registered first so that it closes last: nothing is counted after it.
   untraced.onClose('last metrics', async () => options.parent?.leaveMetrics(await untraced.metrics.snapshot()));
+  handOverCounts(untraced);
   let publicUrl = options.settings.publicUrl ?? '';
 
   try {
@@ -102,6 +105,14 @@ export async function startApp(options: AppOptions): Promise<App> {
     await close();
     throw asStartError(error);
   }
+}
+
+/** A worker that is killed cannot leave its last metrics. */
+function handOverCounts({ options, metrics, onClose }: Omit<AppContext, 'tracing'>): void {
+  const { parent, logging } = options;
+  if (parent === undefined) return;
+  const failures = createFailureLog(logging.log, 'giving the counts to the parent process failed; will retry');
+  onClose('hand-over of counts', startCountsHandOver(parent, metrics.counts, failures).stop);
 }
 
 function once(action: () => Promise<void>): () => Promise<void> {

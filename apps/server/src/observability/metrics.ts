@@ -62,6 +62,8 @@ export interface Metrics {
   exemplars(): ReadonlyMap<string, Exemplar>;
   /** The same, for a process that adds up those of several. */
   snapshot(): Promise<MetricSnapshot[]>;
+  /** Of these, what Tiba counts: counters and histograms. They cost less, and no query. */
+  counts(): Promise<MetricSnapshot[]>;
   readonly contentType: string;
 }
 
@@ -92,13 +94,21 @@ export function createMetrics(droppedLogLines: () => number = () => 0): Metrics 
     snapshot: async () => [
       // Its types say that the type of a metric is a number; it is a word.
       ...((await registry.getMetricsAsJSON()) as unknown as MetricSnapshot[]),
-      ...outcomes.requests.snapshot(),
-      ...outcomes.inquiries.snapshot(),
-      ...outcomes.statusInquiries.snapshot(),
-      ...outcomes.callbacks.snapshot(),
+      ...snapshotOf(outcomes),
     ],
+    counts: async () => [...(await countsOf(registry)), ...snapshotOf(outcomes)],
     contentType: registry.contentType,
   };
+}
+
+const snapshotOf = (outcomes: Readonly<Record<string, Outcomes>>): MetricSnapshot[] =>
+  Object.values(outcomes).flatMap((each) => each.snapshot());
+
+/** Without what prom-client measures by itself: reading that takes system calls. */
+async function countsOf(registry: Registry): Promise<MetricSnapshot[]> {
+  const metrics = registry.getMetricsAsArray();
+  const counts = metrics.filter((metric) => metric.name.startsWith('tiba_') && !(metric instanceof Gauge));
+  return Promise.all((counts as unknown as { get(): Promise<MetricSnapshot> }[]).map((metric) => metric.get()));
 }
 
 /** The log counts by itself, because it is there before the metrics. */

@@ -30,6 +30,8 @@ export type ToParent =
   | readonly ['lease', LeaseExchange]
   | readonly ['all-metrics', number]
   | readonly ['metrics', number, readonly MetricSnapshot[]]
+  /** What the worker has counted so far: the metrics that only grow. */
+  | readonly ['counts', readonly MetricSnapshot[]]
   /** The answer to `ping`. */
   | readonly ['pong']
   /** The worker ends: these are its last. */

@@ -15,6 +15,8 @@ export interface ParentLink extends WorkerStart {
   renderMetrics(): Promise<string>;
   /** `snapshot` returns the metrics of this worker, when the parent asks for them. */
   onMetricsRequest(snapshot: () => Promise<MetricSnapshot[]>): void;
+  /** What this worker has counted so far. Resolves when it is sent. */
+  handOverCounts(counts: readonly MetricSnapshot[]): Promise<void>;
   /** The last metrics of this worker, which ends. */
   leaveMetrics(snapshot: readonly MetricSnapshot[]): Promise<void>;
   /** Tells the parent that this worker answers requests. */
@@ -64,6 +66,7 @@ export async function connectToParent(): Promise<ParentLink> {
     liveProcesses: () => state.liveProcesses,
     renderMetrics: async () => String(await withinTime(ask(state, (question) => ['all-metrics', question]))),
     onMetricsRequest: (snapshot) => void (state.snapshot = snapshot),
+    handOverCounts: (counts) => new Promise((resolve) => send(['counts', counts], resolve)),
     leaveMetrics: (snapshot) => new Promise((resolve) => send(['last-metrics', snapshot], resolve)),
     ready: () => send(['ready']),
     ended: state.end.promise,

@@ -24,7 +24,7 @@ export interface WorkerProcess {
   /** Orders it to end; kills it when it has not ended in time. Resolves when it is gone. */
   end(order: EndOrder, timeoutMs: number): Promise<void>;
   send(message: ToWorker): void;
-  /** The metrics that it sends now, or those that it sent last. */
+  /** The metrics that it sends now, or those that it sent last, with its latest counts. */
   metrics(timeoutMs: number): Promise<readonly MetricSnapshot[]>;
   lastMetrics(): readonly MetricSnapshot[];
   /** Asks whether it still runs. Returns how many questions before this one, in a row, it has not answered. */
@@ -180,6 +180,9 @@ async function receive(state: WorkerState, message: ToParent): Promise<void> {
       state.lastMetrics = message[2];
       state.questions.get(message[1])?.();
       break;
+    case 'counts':
+      state.lastMetrics = replaced(state.lastMetrics, message[1]);
+      break;
     case 'pong':
       state.unansweredPings = 0;
       break;
@@ -187,6 +190,11 @@ async function receive(state: WorkerState, message: ToParent): Promise<void> {
       state.lastMetrics = message[1];
       break;
   }
+}
+
+function replaced(metrics: readonly MetricSnapshot[], counts: readonly MetricSnapshot[]): readonly MetricSnapshot[] {
+  const names = new Set(counts.map(({ name }) => name));
+  return [...counts, ...metrics.filter(({ name }) => !names.has(name))];
 }
 
 /** Resolves when the worker has answered, has ended, or has not answered in time. */
