@@ -128,6 +128,26 @@ test('a cancelled validation sends no more inquiries, and its end is one event',
   assert.deepEqual(ended.toSorted(), [id, next].toSorted());
 });
 
+/** Regression: the stream ended at the cancellation, without the results of inquiries in flight. */
+test('a stream that follows a cancelled validation has the results of its inquiries in flight', async (context) => {
+  const bank = await startWithBank(context, { perSecond: 20, perDay: null });
+  const { promise: mayAnswer, resolve: answerAll } = Promise.withResolvers<void>();
+  bank.answer = async (request, response) => {
+    await mayAnswer;
+    return answerActive(request, response);
+  };
+  const id = await bank.validations.create(rowsOf(500));
+  await eventually('inquiries are in flight', () => bank.inquiries() > 0);
+  await bank.validations.cancel(id);
+  const followed = bank.validations.read(id, '/results?follow=true', 'application/x-ndjson');
+  // The stream has seen meanwhile that the validation is cancelled.
+  assert.equal((await bank.validations.progress(id)).results, 0);
+  answerAll();
+  const lines = (await followed).text.split('\n').filter((line) => line !== '');
+  assert.ok(lines.length > 0);
+  assert.equal(lines.length, (await bank.validations.progress(id)).results);
+});
+
 test("a day's quota: rows wait for tomorrow, and part of the quota is left to single checks", async (context) => {
   const { validations, inquiries, service } = await startWithBank(context, { perSecond: null, perDay: 80 });
   const id = await validations.create(rowsOf(100));

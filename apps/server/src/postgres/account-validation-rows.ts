@@ -157,6 +157,16 @@ export async function releaseRows(database: Database, claims: readonly Claim[]):
   );
 }
 
+/** Whether rows of this validation are in flight: a cancelled one still gets their results. */
+export async function hasRowsInFlight(database: Database, { clientId, validationId }: ValidationKey): Promise<boolean> {
+  const rows = await database.query(
+    `select from tiba.account_validation_rows
+      where client_id = $1 and validation_id = $2 and state = 'in_flight' limit 1`,
+    [clientId, validationId],
+  );
+  return rows.length > 0;
+}
+
 /** Rows in flight that were claimed longer ago than `olderThanMs`: a killed process left them. Crosses clients. */
 export async function findAbandonedRows(database: Database, olderThanMs: number, limit: number): Promise<RowKey[]> {
   const rows = await database.query<{ client_id: string; validation_id: string; row_number: number }>(

@@ -2,7 +2,9 @@ import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { listResults, type ValidationResult } from '../../postgres/account-validation-results.ts';
+import { hasRowsInFlight } from '../../postgres/account-validation-rows.ts';
 import { findValidation, type ValidationKey } from '../../postgres/account-validations.ts';
+import type { Database } from '../../postgres/database.ts';
 import { LANGUAGE_HEADERS } from '../envelope.ts';
 import { tooManyRequests } from '../errors.ts';
 import { languageOf } from '../language.ts';
@@ -102,8 +104,8 @@ async function* readLines(
   let after = start;
   if (type === 'text/csv') yield CSV_HEADER;
   for (;;) {
-    // Read before the results: when the validation has ended by now, no result follows the last one that is read below.
-    const state = (await findValidation(database, key))?.state ?? 'CANCELLED';
+    // Read before the results: when no more can come by now, none follows the last one that is read below.
+    const mayGrow = follow && (await mayGetResults(database, key));
     for (;;) {
       const results = await listResults(database, key, { after, limit: BATCH_MAX });
       after = results.at(-1)?.sequence ?? after;
@@ -116,10 +118,15 @@ async function* readLines(
         return;
       }
     }
-    if (!follow || state !== 'RUNNING' || !(await mayContinue())) return;
+    if (!mayGrow || !(await mayContinue())) return;
     await wait(POLL_INTERVAL_MS);
     if (!(await mayContinue())) return;
   }
+}
+
+async function mayGetResults(database: Database, key: ValidationKey): Promise<boolean> {
+  const state = (await findValidation(database, key))?.state;
+  return state === 'RUNNING' || (state === 'CANCELLED' && (await hasRowsInFlight(database, key)));
 }
 
 const ndjsonLine = (result: ResultJson): string => `${JSON.stringify(result)}\n`;

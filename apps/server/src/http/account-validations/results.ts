@@ -33,8 +33,8 @@ const schema = {
   summary: 'List or stream the results of a bulk validation',
   description:
     'As JSON, one page. With `Accept: application/x-ndjson` or `text/csv`, all results so far. With `follow=true` ' +
-    'the stream also sends later results, until the validation ends or ten minutes have passed. To continue, send ' +
-    'the last sequence as `after`.',
+    'the stream also sends later results, until the validation has ended and no inquiry is in flight, or until ten ' +
+    'minutes have passed. To continue, send the last sequence as `after`.',
   params: validationInPathSchema,
   querystring: Type.Object({
     after: Type.Optional(
