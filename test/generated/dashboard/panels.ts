@@ -57,7 +57,11 @@ const NOW: Row = {
   title: 'Now',
   panels: [
     number(
-      { title: 'Processes', description: 'Processes that Prometheus can scrape.', runbooks: ['TibaDown'] },
+      {
+        title: 'Processes',
+        description: 'Processes that Prometheus can scrape.',
+        runbooks: ['TibaDown', 'TibaRestarts'],
+      },
       `sum(up${JOB})`,
     ),
     number(
