@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { deleteEndedValidations } from '../../apps/server/src/postgres/account-validations.ts';
 import { PROTECTION } from '../../apps/server/src/rails/resilience/settings.ts';
+import { clientOf, countFetch } from '../client/test-client.ts';
 import { active, NOT_FOUND, scriptedRail } from '../rails/resilience/scripted-rail.ts';
 import { answer, answerActive, type BankAnswer, startScriptedBank } from '../rails/scripted-bank.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -128,8 +129,8 @@ test('a cancelled validation sends no more inquiries, and its end is one event',
   assert.deepEqual(ended.toSorted(), [id, next].toSorted());
 });
 
-/** Regression: the stream ended at the cancellation, without the results of inquiries in flight. */
-test('a stream that follows a cancelled validation has the results of its inquiries in flight', async (context) => {
+/** Regression: the stream, and the client, ended at the cancellation, without the results of inquiries in flight. */
+test('a reader who follows a cancelled validation gets the results of its inquiries in flight', async (context) => {
   const bank = await startWithBank(context, { perSecond: 20, perDay: null });
   const { promise: mayAnswer, resolve: answerAll } = Promise.withResolvers<void>();
   bank.answer = async (request, response) => {
@@ -140,12 +141,20 @@ test('a stream that follows a cancelled validation has the results of its inquir
   await eventually('inquiries are in flight', () => bank.inquiries() > 0);
   await bank.validations.cancel(id);
   const followed = bank.validations.read(id, '/results?follow=true', 'application/x-ndjson');
-  // The stream has seen meanwhile that the validation is cancelled.
-  assert.equal((await bank.validations.progress(id)).results, 0);
+  const sent = countFetch();
+  const tiba = clientOf(bank.service, { fetch: sent.fetch });
+  const byClient = Array.fromAsync(tiba.accountValidations.results(id, { follow: true }));
+  await eventually('the client has read a page', () => sent.requests.some((each) => each.endsWith('/results')));
+  // Both have seen meanwhile that the validation is cancelled.
+  const cancelled = await bank.validations.progress(id);
+  assert.equal(cancelled.results, 0);
+  assert.ok(Number(cancelled['in_flight']) > 0);
   answerAll();
   const lines = (await followed).text.split('\n').filter((line) => line !== '');
   assert.ok(lines.length > 0);
-  assert.equal(lines.length, (await bank.validations.progress(id)).results);
+  assert.equal((await byClient).length, lines.length);
+  const ended = await bank.validations.progress(id);
+  assert.deepEqual([ended.results, ended['in_flight']], [lines.length, 0]);
 });
 
 test("a day's quota: rows wait for tomorrow, and part of the quota is left to single checks", async (context) => {

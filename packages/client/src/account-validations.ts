@@ -27,7 +27,7 @@ export type ResultsQuery = Omit<Operations['listAccountValidationResults']['quer
 export interface ResultsOptions extends CallOptions {
   /** Only results after this `sequence`. */
   readonly after?: number | undefined;
-  /** Go on until the validation has ended. */
+  /** Go on until the validation has ended and no inquiry is in flight. */
   readonly follow?: boolean | undefined;
 }
 
@@ -67,7 +67,7 @@ export function createAccountValidations(transport: Transport, clock: Clock): Ac
     async *results(id, { after: first = 0, follow = false, ...options } = {}) {
       for (let after = first; ; ) {
         // Before the page: whatever was recorded until the end is on it, or on the next one.
-        const ended = !follow || (await get(id, options)).state !== 'RUNNING';
+        const ended = !follow || !mayGetResults(await get(id, options));
         const page = await resultsPage(id, { after, limit: PAGE_MAX }, options);
         yield* page.results;
         after = page.next_after;
@@ -78,6 +78,10 @@ export function createAccountValidations(transport: Transport, clock: Clock): Ac
     },
   };
 }
+
+/** A cancelled validation still gets the results of the inquiries in flight. */
+const mayGetResults = ({ state, in_flight: inFlight }: AccountValidationProgress): boolean =>
+  state === 'RUNNING' || inFlight > 0;
 
 function uploadOf(accounts: NewAccountValidation | TableUpload): {
   readonly body: string | Blob;

@@ -157,14 +157,17 @@ export async function releaseRows(database: Database, claims: readonly Claim[]):
   );
 }
 
-/** Whether rows of this validation are in flight: a cancelled one still gets their results. */
-export async function hasRowsInFlight(database: Database, { clientId, validationId }: ValidationKey): Promise<boolean> {
-  const rows = await database.query(
-    `select from tiba.account_validation_rows
-      where client_id = $1 and validation_id = $2 and state = 'in_flight' limit 1`,
+/** How many accounts of this validation banks are being asked about: a cancelled one still gets their results. */
+export async function countRowsInFlight(
+  database: Database,
+  { clientId, validationId }: ValidationKey,
+): Promise<number> {
+  const [row] = await database.query<{ count: number }>(
+    `select count(*)::int as count from tiba.account_validation_rows
+      where client_id = $1 and validation_id = $2 and state = 'in_flight'`,
     [clientId, validationId],
   );
-  return rows.length > 0;
+  return row?.count ?? 0;
 }
 
 /** Rows in flight that were claimed longer ago than `olderThanMs`: a killed process left them. Crosses clients. */

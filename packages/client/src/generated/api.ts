@@ -156,6 +156,8 @@ export interface AccountValidationProgress {
   readonly ended_at: Timestamp | null;
   /** An estimate from the pace so far; null when there is no result yet, or when the validation has ended. */
   readonly seconds_left: number | null;
+  /** Accounts that a bank is being asked about. A cancelled validation still gets their results. */
+  readonly in_flight: number;
   /** Accounts that wait to be checked, by bank. */
   readonly waiting: readonly WaitingBank[];
 }

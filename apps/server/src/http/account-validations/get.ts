@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { validationToJson } from '../../account-validations/to-json.ts';
 import { bankCodeOf } from '../../domain/bank.ts';
 import type { BilingualText } from '../../lib/bilingual-text.ts';
-import { countWaitingAccounts } from '../../postgres/account-validation-rows.ts';
+import { countRowsInFlight, countWaitingAccounts } from '../../postgres/account-validation-rows.ts';
 import { type AccountValidation, findValidation } from '../../postgres/account-validations.ts';
 import { bankHealths, HEALTHY } from '../../rails/bank-status.ts';
 import { sendSuccess } from '../envelope.ts';
@@ -38,10 +38,12 @@ export function getAccountValidation(app: FastifyInstance, dependencies: Account
     const key = validationInPath(request);
     const validation = found(await findValidation(database, key));
     const waiting = validation.state === 'RUNNING' ? await countWaitingAccounts(database, key) : [];
+    const inFlight = validation.state === 'COMPLETED' ? 0 : await countRowsInFlight(database, key);
     const healths = bankHealths(inquiries.snapshot());
     const data = {
       ...validationToJson(validation),
       seconds_left: secondsLeft(validation),
+      in_flight: inFlight,
       waiting: waiting.map(({ bic, accounts }) => {
         const bank = banks.find(bic);
         const { status } = healths.get(bic) ?? HEALTHY;

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { listResults, type ValidationResult } from '../../postgres/account-validation-results.ts';
-import { hasRowsInFlight } from '../../postgres/account-validation-rows.ts';
+import { countRowsInFlight } from '../../postgres/account-validation-rows.ts';
 import { findValidation, type ValidationKey } from '../../postgres/account-validations.ts';
 import type { Database } from '../../postgres/database.ts';
 import { LANGUAGE_HEADERS } from '../envelope.ts';
@@ -126,7 +126,7 @@ async function* readLines(
 
 async function mayGetResults(database: Database, key: ValidationKey): Promise<boolean> {
   const state = (await findValidation(database, key))?.state;
-  return state === 'RUNNING' || (state === 'CANCELLED' && (await hasRowsInFlight(database, key)));
+  return state === 'RUNNING' || (state === 'CANCELLED' && (await countRowsInFlight(database, key)) > 0);
 }
 
 const ndjsonLine = (result: ResultJson): string => `${JSON.stringify(result)}\n`;

@@ -75,6 +75,11 @@ export const ValidationProgressSchema = Type.Object(
       Type.Integer({ minimum: 0, examples: [2] }),
       'An estimate from the pace so far; null when there is no result yet, or when the validation has ended.',
     ),
+    in_flight: Type.Integer({
+      description: 'Accounts that a bank is being asked about. A cancelled validation still gets their results.',
+      minimum: 0,
+      examples: [1],
+    }),
     waiting: Type.Array(
       Type.Object(
         {
@@ -95,6 +100,7 @@ export const ValidationProgressSchema = Type.Object(
       {
         ...VALIDATION_EXAMPLE,
         seconds_left: 2,
+        in_flight: 1,
         waiting: [{ bank_code: '002', bank_name: 'Bank Rakyat Indonesia', accounts: 1, bank_status: 'UP' }],
       },
     ],
