@@ -16,6 +16,7 @@ import { scanTransactions } from '../../apps/server/src/postgres/retention/trans
 import { readHistories, type TransactionHistory } from '../../apps/server/src/postgres/transaction-histories.ts';
 import { addOwnClient, chooseSeed, feedSuccesses, register } from '../callbacks/endpoints-harness.ts';
 import { databaseUrlOf, manage } from '../manage/manage-process.ts';
+import { daysEarlier } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { startHttpReceiver } from '../support/http-receiver.ts';
 import { statusUpdate, type TestClient, type TestService } from '../support/service.ts';
@@ -78,8 +79,8 @@ async function makeHistory(client: TestClient): Promise<string[]> {
     ['events', 'occurred_at'],
     ['callback_attempts', 'started_at'],
     ['status_messages', 'received_at'],
-  ]) {
-    const aged = `update tiba.${table} set ${column} = ${column} - interval '500 days' where client_id = $1`;
+  ] as const) {
+    const aged = `update tiba.${table} set ${column} = ${daysEarlier(column, 500)} where client_id = $1`;
     await sql(aged, [clientId]);
   }
   return [...ids, slow.transaction_id, reversed.transaction_id].sort();
@@ -261,7 +262,7 @@ test('the retention waits for the archive: what is not archived is not removed',
   await deleteOld();
   await feedSuccesses(service, 4, { client_id: client.clientId });
   await sql(`update tiba.event_sequences set archived_up_to = 0 where client_id = $1`, [client.clientId]);
-  await sql(`update tiba.events set occurred_at = occurred_at - interval '500 days' where client_id = $1`, [
+  await sql(`update tiba.events set occurred_at = ${daysEarlier('occurred_at', 500)} where client_id = $1`, [
     client.clientId,
   ]);
   assert.equal(await scanEvents(database, 100).deleteBatch(daysAgo(400)), 0);

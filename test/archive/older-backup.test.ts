@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { listDirectory } from '../../apps/server/src/archive/archive-directory.ts';
 import { addOwnClient } from '../callbacks/endpoints-harness.ts';
 import { databaseUrlOf, manage } from '../manage/manage-process.ts';
+import { daysEarlier } from '../support/database.ts';
 import { statusUpdate } from '../support/service.ts';
 import { openArchive } from './archive-setup.ts';
 
@@ -24,7 +25,7 @@ async function restoreOlderBackup(t: TestContext) {
     const ids = { transaction_id: `TM000000000${index}`, reference_id: `m${index}` };
     await service.feed(statusUpdate({ ...ended, ...ids, account_number }));
   }
-  await sql("update tiba.events set occurred_at = occurred_at - interval '4000 days'");
+  await sql(`update tiba.events set occurred_at = ${daysEarlier('occurred_at', 4_000)}`);
   await archive();
   const environment = {
     DATABASE_URL: databaseUrlOf(service.database),

@@ -237,7 +237,8 @@ suite('a replay of a time range', () => {
     const { endpointId } = await registerOwn({ url: NOWHERE });
     await feedWhileDisabled(endpointId, 3);
     await sql(
-      `update tiba.events set occurred_at = now() - (93 - 2 * sequence) * interval '1 day'
+      `update tiba.events
+          set occurred_at = (now() at time zone 'UTC' - (93 - 2 * sequence) * interval '1 day') at time zone 'UTC'
         where client_id = $1 and sequence < 3`,
       [clientId],
     );
@@ -261,7 +262,7 @@ suite('a replay of a time range', () => {
     const { endpointId } = await registerOwn();
     await feedWhileDisabled(endpointId, 3);
     await sql(
-      `update tiba.events set occurred_at = '2026-11-21T00:00:00Z'::timestamptz + sequence * interval '1 hour'
+      `update tiba.events set occurred_at = (timestamp '2026-11-21' + sequence * interval '1 hour') at time zone 'UTC'
         where client_id = $1`,
       [clientId],
     );

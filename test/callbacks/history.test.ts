@@ -36,17 +36,17 @@ before(async () => {
   await sql(`update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'client'`);
   transactionIds = await feedSuccesses(service, EVENTS_FED);
   await sql(
-    `with delivered as (
-       insert into tiba.callback_attempts
-         (client_id, endpoint_id, sequence, attempt, started_at, duration_ms, http_status)
-       select 'alpha', endpoint_id, sequence, 1, '2026-11-21T11:59:59Z', 1000, 204
-         from tiba.events, tiba.callback_endpoints where sequence % 3 = 1
-     )
-     insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at, state, ended_at)
-     select 'alpha', endpoint_id, sequence, '2026-11-22T00:00:00Z',
+    `insert into tiba.callback_attempts
+       (client_id, endpoint_id, sequence, attempt, started_at, duration_ms, http_status)
+     select client_id, endpoint_id, sequence, 1, '2026-11-21T11:59:59Z', 1000, 204
+       from tiba.events join tiba.callback_endpoints using (client_id) where sequence % 3 = 1`,
+  );
+  await sql(
+    `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at, state, ended_at)
+     select client_id, endpoint_id, sequence, '2026-11-22T00:00:00Z',
             case sequence % 3 when 0 then 'exhausted' else 'pending' end,
             case sequence % 3 when 0 then timestamptz '2026-11-21T12:00:00Z' end
-       from tiba.events, tiba.callback_endpoints where sequence % 3 <> 1`,
+       from tiba.events join tiba.callback_endpoints using (client_id) where sequence % 3 <> 1`,
   );
 });
 after(async () => {

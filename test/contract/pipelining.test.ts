@@ -159,7 +159,9 @@ suite('a connection has few requests unanswered, however many it pipelines', () 
     try {
       await rival.connect();
       await rival.query('begin');
-      await rival.query('select from tiba.transactions where transaction_id = $1 for update', [idOf(1)]);
+      await rival.query("select from tiba.transactions where client_id = 'alpha' and transaction_id = $1 for update", [
+        idOf(1),
+      ]);
       const feed = rawRequest('POST', '/feed/v1/transactions', {
         headers: { authorization: `Bearer ${service.core.token}`, 'content-type': 'application/json' },
         body: JSON.stringify(transaction(1, { status: 'SUCCESS' })),

@@ -40,8 +40,9 @@ async function stored(id: string): Promise<StoredRow | undefined> {
   const [row] = await service.app.database.query<StoredRow>(
     `select t.status, t.version, t.processed_at, t.rail, t.bank_reference, t.inserted_by is not null as inserted,
             t.advanced_by is not null as advanced,
-            (select count(*)::integer from tiba.events v where v.subject_id = t.transaction_id) as events
-       from tiba.transactions t where t.transaction_id = $1`,
+            (select count(*)::integer from tiba.events v
+              where v.client_id = t.client_id and v.subject_id = t.transaction_id) as events
+       from tiba.transactions t where t.client_id = 'alpha' and t.transaction_id = $1`,
     [id],
   );
   return row;

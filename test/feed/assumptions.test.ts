@@ -28,7 +28,9 @@ test('two feeds that end the same transactions in opposite orders do not deadloc
   await Promise.all([holder.connect(), watching.connect()]);
   try {
     await holder.query('begin');
-    await holder.query('select from tiba.transactions where transaction_id = $1 for update', [ids[200]]);
+    await holder.query("select from tiba.transactions where client_id = 'alpha' and transaction_id = $1 for update", [
+      ids[200],
+    ]);
     const feeds = [
       createFreshUpdater(service.app.database).apply(...finals),
       createFreshUpdater(service.app.database).apply(...finals.toReversed()),

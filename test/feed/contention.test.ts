@@ -149,7 +149,9 @@ suite('a feed that meets a concurrent feed of the same transactions', () => {
 
   test('does not block look-ups', async () => {
     await rival.query('begin');
-    await rival.query("select from tiba.transactions where transaction_id = 'TT0000000000' for update");
+    await rival.query(
+      "select from tiba.transactions where client_id = 'alpha' and transaction_id = 'TT0000000000' for update",
+    );
     try {
       const startedMs = performance.now();
       await statusOf(service, 'TT0000000000');

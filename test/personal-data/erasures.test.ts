@@ -9,6 +9,7 @@ import type { Database, Query } from '../../apps/server/src/postgres/database.ts
 import { readHistories, type TransactionHistory } from '../../apps/server/src/postgres/transaction-histories.ts';
 import { type ArchiveSetup, daysAgo, openArchive } from '../archive/archive-setup.ts';
 import { HELD_LEASE } from '../archive/held-lease.ts';
+import { daysEarlier } from '../support/database.ts';
 import { statusUpdate, testBanks } from '../support/service.ts';
 
 const PAST = daysAgo(4_000).toISOString();
@@ -291,7 +292,7 @@ test('a number with dashes in an archived conflict is erased from the file too',
   await feed(paid(id, { account_number: '9900000004' }), 'inserted');
   const description = 'instead of 7700-110-012, 77\u200e00 110012';
   await feed(paid(id, { account_number: '9900000004', amount: '1.00', description }), 'conflict');
-  await setup.sql(`update tiba.events set occurred_at = occurred_at - interval '100 days'`);
+  await setup.sql(`update tiba.events set occurred_at = ${daysEarlier('occurred_at', 100)}`);
   assert.ok((await setup.archive()).transactions > 0);
   const { directory } = setup;
   const { transactions, archivedTransactions, archiveFiles } = await erase(number, { directory });

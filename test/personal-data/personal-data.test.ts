@@ -13,6 +13,7 @@ import { fail, HELD_LEASE } from '../archive/held-lease.ts';
 import { addOwnClient, call, feedSuccesses, openSql, register } from '../callbacks/endpoints-harness.ts';
 import { databaseUrlOf, manage } from '../manage/manage-process.ts';
 import { WITHOUT_RETENTION } from '../postgres/retention-harness.ts';
+import { daysEarlier } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { startHttpReceiver } from '../support/http-receiver.ts';
 import { startTestService, statusUpdate, type TestClient, type TestService } from '../support/service.ts';
@@ -95,7 +96,7 @@ async function makeRecords(): Promise<void> {
     return (await sql('select from tiba.callback_outbox where endpoint_id = $1', [endpointId])).length === 0;
   });
   await receiver.close();
-  await sql(`update tiba.events set occurred_at = occurred_at - interval '100 days' where client_id = $1`, [clientId]);
+  await sql(`update tiba.events set occurred_at = ${daysEarlier('occurred_at', 100)} where client_id = $1`, [clientId]);
   const archived = await archiveTransactions({
     database: service.app.database,
     directory,
@@ -303,7 +304,7 @@ suite('another person', () => {
     const transaction = { client_id: client.clientId, transaction_id: 'TPD000000002', reference_id: 'reversed' };
     const paid = { ...transaction, account_number: number, status: 'SUCCESS', processed_at: PAST };
     const archive = async (): Promise<void> => {
-      await sql(`update tiba.events set occurred_at = occurred_at - interval '100 days'`);
+      await sql(`update tiba.events set occurred_at = ${daysEarlier('occurred_at', 100)}`);
       const { database } = service.app;
       const { signal } = new AbortController();
       const end = new Date(daysAgo(60));

@@ -96,7 +96,7 @@ suite('a database transaction', () => {
     await assert.rejects(
       database.transaction(async (query) => {
         const { rows } = await query<{ pid: number }>('select pg_backend_pid() as pid');
-        await database.query('select pg_terminate_backend($1, 1000)', [rows[0]?.pid]);
+        await database.query('select pg_terminate_backend($1::int, 1000)', [rows[0]?.pid]);
         await query("update counters set value = 99 where name = 'one'");
       }),
       DatabaseUnavailable,

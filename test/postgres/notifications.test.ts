@@ -150,7 +150,7 @@ suite('notifications', () => {
       other: async () => void (read.other += 1),
     });
     for (let times = 2; times < 5; times += 1) {
-      await admin.query('select pg_terminate_backend($1, 1000)', await listeners());
+      await admin.query('select pg_terminate_backend($1::int, 1000)', await listeners());
       await until('every channel is read', () => read.changes === times && read.other === times);
       await until('it is current', () => notifications.isCurrent());
     }
@@ -165,7 +165,7 @@ suite('notifications', () => {
     const collecting = pino({}, { write: (line) => void messages.push(String(JSON.parse(line).msg)) });
     const notifications = await start(t, { changes: async () => {} }, collecting);
     assert.deepEqual(messages, [], 'the first connection is not news');
-    await admin.query('select pg_terminate_backend($1, 1000)', await listeners());
+    await admin.query('select pg_terminate_backend($1::int, 1000)', await listeners());
     await until('both are logged', () => messages.length === 2);
     await until('it is current', () => notifications.isCurrent());
     assert.deepEqual(messages, [
@@ -189,7 +189,7 @@ suite('notifications', () => {
       log,
     });
     blockedRead = Promise.withResolvers();
-    await admin.query('select pg_terminate_backend($1, 1000)', await listeners());
+    await admin.query('select pg_terminate_backend($1::int, 1000)', await listeners());
     await until('a new connection reads', () => waiting);
     await notifications.close();
     blockedRead.resolve();

@@ -137,8 +137,9 @@ test('a batch of messages reads the transactions in PROCESS that are old, and no
   await sql(
     `update tiba.transactions
         set status = 'PROCESS', processed_at = null, expected_by = 'tomorrow',
-            created_at = now() - case when transaction_id < 'TB12' then interval '500 days' else interval '0' end
+            created_at = case when transaction_id < 'TB12' then $1::timestamptz else $2 end
       where client_id = 'process-1'`,
+    [daysAgo(500), daysAgo(0)],
   );
   await sql(
     `insert into tiba.status_messages (client_id, source, messages, received_at)

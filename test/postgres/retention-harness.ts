@@ -1,5 +1,6 @@
 import type { RetentionScan } from '../../apps/server/src/postgres/retention/scan.ts';
 import type { openSql } from '../callbacks/endpoints-harness.ts';
+import { daysEarlier } from '../support/database.ts';
 import type { TestClient } from '../support/service.ts';
 
 /** What the tests of the retention share. */
@@ -26,12 +27,12 @@ export async function scanBatches(scan: RetentionScan): Promise<number[]> {
 /** As if everything of the client had happened 500 days ago. */
 export async function age(sql: Sql, { clientId }: TestClient): Promise<void> {
   for (const change of [
-    `events set occurred_at = occurred_at - interval '500 days'`,
-    `callback_attempts set started_at = started_at - interval '500 days'`,
-    `callback_outbox set ended_at = ended_at - interval '500 days'`,
-    `transactions set processed_at = processed_at - interval '500 days',
-                      overdue_since = overdue_since - interval '500 days'`,
-    `status_messages set received_at = received_at - interval '500 days'`,
+    `events set occurred_at = ${daysEarlier('occurred_at', 500)}`,
+    `callback_attempts set started_at = ${daysEarlier('started_at', 500)}`,
+    `callback_outbox set ended_at = ${daysEarlier('ended_at', 500)}`,
+    `transactions set processed_at = ${daysEarlier('processed_at', 500)},
+                      overdue_since = ${daysEarlier('overdue_since', 500)}`,
+    `status_messages set received_at = ${daysEarlier('received_at', 500)}`,
   ]) {
     await sql(`update tiba.${change} where client_id = $1`, [clientId]);
   }

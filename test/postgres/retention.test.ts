@@ -18,6 +18,7 @@ import {
   register,
 } from '../callbacks/endpoints-harness.ts';
 import { assertError } from '../contract/assertions.ts';
+import { daysEarlier } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { startHttpReceiver } from '../support/http-receiver.ts';
 import { startTestService, statusUpdate, type TestClient, type TestService } from '../support/service.ts';
@@ -99,7 +100,8 @@ for (const [index, [state, { expectedBy, overdueSince }]] of Object.entries(IN_P
     await service.feed(statusUpdate({ ...id, external_id: '4711' }));
     await age(sql, client);
     await sql(
-      `update tiba.transactions set created_at = created_at - interval '500 days', expected_by = $2, overdue_since = $3
+      `update tiba.transactions
+          set created_at = ${daysEarlier('created_at', 500)}, expected_by = $2, overdue_since = $3
         where client_id = $1`,
       [clientId, expectedBy, overdueSince],
     );

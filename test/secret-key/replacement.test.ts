@@ -114,7 +114,9 @@ describe('TIBA_SECRET_KEY is replaced', { timeout: timeLimitMs(60_000) }, () => 
 
   it('a process that replaces it is killed in the middle', async () => {
     await locking.query('begin');
-    await locking.query("select from tiba.callback_endpoints where endpoint_id = 'ep_250' for update");
+    await locking.query(
+      "select from tiba.callback_endpoints where client_id = 'beta' and endpoint_id = 'ep_250' for update",
+    );
     const connectionString = database.connection.connectionString ?? '';
     replacing = fork(PROCESS, [connectionString, NEW.toString('hex'), OLD.toString('hex')]);
     await once(replacing, 'message');

@@ -226,10 +226,8 @@ test('inquiries at an unknown rail are postponed, logged once per rail, and made
   for (; now < later(HALF_AN_HOUR_MS); now = later(20 * SECOND_MS, now))
     assert.equal(await process.inquiries.poll(now), 0);
   const warnings = process.logged.filter(({ msg }) => /due status inquiries are postponed/.test(String(msg)));
-  assert.deepEqual(
-    warnings.map(({ rail }) => rail),
-    ['unknown-1', 'unknown-2'],
-  );
+  assert.deepEqual(new Set(warnings.map(({ rail }) => rail)), new Set(['unknown-1', 'unknown-2']));
+  assert.equal(warnings.length, 2);
   const due = await bench.database.query('select from tiba.status_inquiries where next_at <= $1', [now.toISOString()]);
   assert.equal(due.length, 0);
 

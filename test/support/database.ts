@@ -96,6 +96,13 @@ export async function querySql(
   }
 }
 
+/**
+ * SQL of the time in a column, days earlier, for updates. In those a distributed PostgreSQL refuses to subtract from a
+ * time with a time zone: how long a day is depends on the session.
+ */
+export const daysEarlier = (column: string, days: number): string =>
+  `(${column} at time zone 'UTC' - interval '${days} days') at time zone 'UTC'`;
+
 /** A backup of a database to which nothing is connected. It is dropped before the database that it is a copy of. */
 export async function copyTestDatabase({ connection: { connectionString = '' } }: TestDatabase): Promise<TestDatabase> {
   const [, source = ''] = /\/(test_\w+)\?/.exec(connectionString) ?? [];
