@@ -8,7 +8,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { migrate, readSchemaState, requireSchema } from '../../apps/server/src/postgres/migrate.ts';
-import { MIGRATIONS_DIRECTORY } from '../../apps/server/src/postgres/migrations.ts';
+import { commandsOf, MIGRATIONS_DIRECTORY } from '../../apps/server/src/postgres/migrations.ts';
 import { createEmptyTestDatabase, type TestDatabase } from '../support/database.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
 
@@ -36,6 +36,19 @@ suite('migrating', () => {
     assert.deepEqual(once[0], { name: '0001_initial_schema.sql' });
     await migrate(database);
     assert.deepEqual(await applied(), once);
+  });
+
+  // Regression: on a distributed database, an index beside another command of its migration was refused.
+  test('sends each command alone', () => {
+    const body = `create function f() returns text language sql as $f$ select '; --' || $1 /* ; */; $f$`;
+    const commands = [
+      `comment on table t is 'it''s; here -- and /* there'`,
+      `create table ";--" (a int default 3 - 1 / 2)`,
+      body,
+      'create index i on t (a)',
+    ];
+    const file = `-- runs with: 0001_x.sql;\n${commands.join('; -- a comment;\n/* another; */ ')};\n\n-- the end\n`;
+    assert.deepEqual(commandsOf(file), commands);
   });
 
   test('is done by one of several processes that start together', async () => {

@@ -3,6 +3,7 @@ import { StartError } from '../lib/start-error.ts';
 import { type Database, DatabaseUnavailable, type Query, type Row } from './database.ts';
 import {
   type AppliedMigration,
+  commandsOf,
   compareSchema,
   MIGRATIONS_DIRECTORY,
   readMigrations,
@@ -80,7 +81,7 @@ async function applyMissing(query: Query, known: Awaited<ReturnType<typeof readM
   const { rows } = await query<AppliedMigration & Row>(APPLIED);
   const state = compareSchema(known, rows);
   for (const { name, sql, sha256, runsWith } of state.kind === 'older' ? state.missing : []) {
-    await query(sql);
+    for (const command of commandsOf(sql)) await query(command);
     await query('insert into tiba.migrations (name, sha256, runs_with) values ($1, $2, $3)', [name, sha256, runsWith]);
   }
 }

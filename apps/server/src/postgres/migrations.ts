@@ -34,6 +34,22 @@ export async function readMigrations(directory: URL): Promise<Migration[]> {
   );
 }
 
+/** A comment, a text between quotes, the end of a command, or what has none of them. */
+const PART = /--[^\n]*|\/\*[^]*?\*\/|'[^']*'|"[^"]*"|\$(\w*)\$[^]*?\$\1\$|;|[^-/'"$;]+|[^]/g;
+
+/**
+ * The commands of a migration. They are sent one by one: of several in one query, Citus sends the whole query to each
+ * node when one of them is a `create index`, and the nodes refuse it.
+ */
+export function commandsOf(sql: string): string[] {
+  const commands = [''];
+  for (const [part] of sql.matchAll(PART)) {
+    if (part === ';') commands.push('');
+    else commands.push(`${commands.pop()}${/^(?:--|\/\*)/.test(part) ? ' ' : part}`);
+  }
+  return commands.map((command) => command.trim()).filter((command) => command !== '');
+}
+
 /** A row of tiba.migrations. */
 export interface AppliedMigration {
   readonly name: string;
