@@ -97,7 +97,8 @@ for (const [index, [name, jumpMs]] of Object.entries(JUMPS).entries()) {
       assert.ok(Math.abs(seconds) < TOLERATED_SECONDS, `the timestamp is ${Math.round(seconds)} s off`);
       // The feed did not say when.
       const stamps = await service.app.database.query<Record<'processed_at' | 'occurred_at', Date>>(
-        `select t.processed_at, e.occurred_at from tiba.transactions t join tiba.events e on e.subject_id = t.transaction_id
+        `select t.processed_at, e.occurred_at
+           from tiba.transactions t join tiba.events e on e.client_id = t.client_id and e.subject_id = t.transaction_id
           where t.transaction_id = $1`,
         [id],
       );
