@@ -102,7 +102,6 @@ suite('a transaction', () => {
       { originalPartnerReferenceNo: 'INV/3' },
       { originalReferenceNo: 'TB0000000003' },
       { originalExternalId: '78' },
-      { originalExternalId: '77', transactionDate: '2026-11-20T10:00:00+07:00' },
     ];
     for (const each of unknown) {
       const { status, body } = await inquire(each);
@@ -119,6 +118,55 @@ suite('a transaction', () => {
     for (const [fields, code] of contradictions) {
       assert.equal((await inquire(fields)).body['responseCode'], code, JSON.stringify(fields));
     }
+  });
+
+  // Regression: the newest transaction with the X-EXTERNAL-ID was the answer, as if it were the one that was meant.
+  test('is not guessed: an X-EXTERNAL-ID of several days names one together with its day or another ID', async () => {
+    const external = { external_id: '4711', service_code: '18' };
+    const [first, second] = ['2026-11-21T04:00:00Z', '2026-11-22T04:00:00Z'];
+    await feed({ ...external, transaction_id: 'TB0000000301', reference_id: 'DAY-1', created_at: first });
+    await feed({
+      ...external,
+      transaction_id: 'TB0000000302',
+      reference_id: 'DAY-2',
+      created_at: second,
+      status: 'SUCCESS',
+    });
+    const originalExternalId = '4711';
+    const { status, body } = await inquire({ originalExternalId });
+    assert.deepEqual(
+      [status, body],
+      [
+        404,
+        {
+          responseCode: '4043618',
+          responseMessage:
+            'Inconsistent Request [originalExternalId names several transfers: add transactionDate or another identifier]',
+        },
+      ],
+    );
+    const named = [
+      [{ transactionDate: '2026-11-21T23:59:59+07:00' }, 'DAY-1', '03'],
+      [{ originalPartnerReferenceNo: 'DAY-1' }, 'DAY-1', '03'],
+      [{ originalReferenceNo: 'TB0000000301' }, 'DAY-1', '03'],
+      [{ transactionDate: '2026-11-22T00:00:00+07:00' }, 'DAY-2', '00'],
+    ] as const;
+    for (const [fields, reference, latest] of named) {
+      const answer = await inquire({ originalExternalId, ...fields });
+      const { originalPartnerReferenceNo, latestTransactionStatus } = answer.body;
+      assert.deepEqual([originalPartnerReferenceNo, latestTransactionStatus], [reference, latest], answer.text);
+    }
+  });
+
+  // Regression: "not found" invites to pay again, and a client's day may differ from that of the core at midnight.
+  test('with an X-EXTERNAL-ID of another day is a contradiction, not unknown', async () => {
+    const night = { transaction_id: 'TB0000000303', reference_id: 'NIGHT', external_id: '4712' };
+    await feed({ ...night, created_at: '2026-11-21T17:00:01Z' });
+    const { body } = await inquire({ originalExternalId: '4712', transactionDate: '2026-11-21T23:59:59+07:00' });
+    assert.deepEqual(
+      [body['responseCode'], body['responseMessage']],
+      ['4043618', 'Inconsistent Request [transactionDate is not the day of originalExternalId]'],
+    );
   });
 
   test('is not looked up with a field that is missing or malformed', async () => {

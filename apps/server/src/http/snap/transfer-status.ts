@@ -102,7 +102,7 @@ function readAmount(fields: JsonObject): Amount | null {
  * because the client may then pay again. A contradiction does not prove that nothing was paid.
  */
 function matchingTransaction(
-  [found, another]: readonly SnapTransaction[],
+  [found, ...others]: readonly SnapTransaction[],
   { keys, originalReferenceNo, serviceCode, amount }: StatusInquiry,
 ): SnapTransaction {
   if (found === undefined) throw new SnapRejection('TRANSACTION_NOT_FOUND', 'transactionNotFound');
@@ -114,7 +114,8 @@ function matchingTransaction(
       'originalReferenceNo',
       differs(originalReferenceNo, found.transactionId) && originalReferenceNo !== found.bankReference,
     ],
-    ['originalExternalId', another !== undefined || differs(keys.externalId, found.externalId)],
+    ['originalExternalId', differs(keys.externalId, found.externalId)],
+    ...externalIdContradictions(found, others, keys),
     ['serviceCode', differs(serviceCode, found.serviceCode)],
   ].find(([, isContradiction]) => isContradiction);
   if (contradiction !== undefined) {
@@ -124,6 +125,29 @@ function matchingTransaction(
     throw new SnapRejection('INVALID_REQUEST', 'invalidAmount', { detail: 'amount' });
   }
   return found;
+}
+
+/**
+ * An X-EXTERNAL-ID is unique in a day only. Alone it names a transfer where it finds one on the day of the inquiry; a
+ * guess could give the status of another transfer. The day of the client and of the core may differ at midnight, so
+ * another day is no proof that there is no transfer.
+ */
+function externalIdContradictions(
+  found: SnapTransaction,
+  others: readonly SnapTransaction[],
+  { referenceId, transactionId }: SnapTransactionKeys,
+): readonly (readonly [string, boolean])[] {
+  if (referenceId !== null || transactionId !== null) {
+    const isAnother = ({ externalId }: SnapTransaction) => found.externalId === null || externalId !== found.externalId;
+    return [['originalExternalId', others.some(isAnother)]];
+  }
+  return [
+    ['transactionDate is not the day of originalExternalId', !found.isOnDay],
+    [
+      'originalExternalId names several transfers: add transactionDate or another identifier',
+      others.some(({ isOnDay }) => isOnDay),
+    ],
+  ];
 }
 
 /** latestTransactionStatus and its description (ASPI, service 36). */
