@@ -179,6 +179,7 @@ function assertSnap({ status, headers: answered, text, json: envelope }: Answer)
   assert.match(String(code), /^\d{3}(?:00|15|16|36|73)\d{2}$/, text);
   assert.equal(status, Number(String(code).slice(0, 3)));
   assert.ok(typeof message === 'string' && message.length <= 150 && message.length > 0);
+  assert.ok(!message.includes('[') || message.endsWith(']'), `the end is cut off: ${text}`);
   assert.ok(status < 500 || /^500(?:15|16)02$/.test(String(code)), text);
   assert.match(answered.get('x-timestamp') ?? '', /\+07:00$/);
   counts.set(String(code), (counts.get(String(code)) ?? 0) + 1);

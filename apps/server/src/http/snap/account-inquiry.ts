@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { AccountChecks, CheckOutcome } from '../../account-checks/account-checks.ts';
+import type { EnumerationSignal } from '../../account-checks/enumeration/restrictions.ts';
 import { type AccountNumber, type AccountStatus, accountNameOf } from '../../domain/account.ts';
 import { parseAccountCheck } from '../../domain/account-check-request.ts';
 import type { Bank, BankDirectory } from '../../domain/bank.ts';
+import type { NoVerdictReason } from '../../rails/rail.ts';
 import { noVerdictError, outcomeLogFields } from '../check-account/outcome.ts';
-import type { ApiError } from '../errors.ts';
 import { mandatoryText, optionalText } from './body.ts';
 import { cut, malformed, type SnapCaseName, SnapRejection, sendSnap } from './response-codes.ts';
 import { SNAP_SERVICES } from './services.ts';
@@ -101,10 +102,53 @@ function readAccount(
  * A check without a verdict. "The bank failed" and "the bank was silent" have codes of their own, and a fault of this
  * service has another one: none of them says anything about the account.
  */
-function rejectionOf(bank: Bank, outcome: Exclude<CheckOutcome, { kind: 'verdict' }>): ApiError {
-  const error = noVerdictError(bank, outcome);
-  if (error.code !== 'SERVICE_UNAVAILABLE' || outcome.kind === 'blocked') return error;
-  if (outcome.reason === 'internal_error' || outcome.reason === 'paused') return error;
-  const snapCase = outcome.reason === 'timeout' ? 'timeout' : 'externalServerError';
-  return new SnapRejection(error.code, snapCase, { detail: error.message, headers: error.headers });
+function rejectionOf(bank: Bank, outcome: Exclude<CheckOutcome, { kind: 'verdict' }>): SnapRejection {
+  const { code, headers } = noVerdictError(bank, outcome);
+  const [snapCase, detail] = EXPLANATIONS[outcome.reason];
+  return new SnapRejection(code, snapCase, { detail, headers });
 }
+
+const BANK_CANNOT_ANSWER =
+  'the bank cannot answer now, which says nothing about the account: repeat with a new X-EXTERNAL-ID';
+const BANK_FAILED = ['externalServerError', BANK_CANNOT_ANSWER] as const;
+const ENUMERATION = [
+  'tooManyRequests',
+  'these checks look like account enumeration: wait for Retry-After seconds, or ask the operator',
+] as const;
+
+/** The messages of the JSON API are too long for a responseMessage, and a cut would take what to do. */
+const EXPLANATIONS: Readonly<Record<NoVerdictReason | EnumerationSignal, readonly [SnapCaseName, string]>> = {
+  timeout: ['timeout', BANK_CANNOT_ANSWER],
+  unreachable: BANK_FAILED,
+  bank_unavailable: BANK_FAILED,
+  throttled: BANK_FAILED,
+  credentials_rejected: BANK_FAILED,
+  invalid_response: BANK_FAILED,
+  circuit_open: BANK_FAILED,
+  bulkhead_full: BANK_FAILED,
+  quota_exhausted: BANK_FAILED,
+  rejected_by_bank: [
+    'externalServerError',
+    'the bank rejects inquiries about this number, which says nothing about the account: check the number',
+  ],
+  not_supported: [
+    'externalServerError',
+    'no connection to the bank carries this number, which says nothing about the account: check the number',
+  ],
+  internal_error: [
+    'internalServerError',
+    'the inquiry failed here, which says nothing about the account: repeat with a new X-EXTERNAL-ID',
+  ],
+  paused: [
+    'internalServerError',
+    'the operator has paused this service, which says nothing about the account: repeat it later',
+  ],
+  no_rail: ['bankNotSupported', 'beneficiaryBankCode: no connection here reaches this bank; ask the operator'],
+  accounts_per_day: [
+    'tooManyRequests',
+    'too many different accounts in a day: wait for Retry-After seconds. Accounts of today can be checked again',
+  ],
+  not_found_ratio: ENUMERATION,
+  sequential_numbers: ENUMERATION,
+  clustered_numbers: ENUMERATION,
+};

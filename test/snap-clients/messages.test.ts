@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import type { NoVerdictReason, Rail } from '../../apps/server/src/rails/rail.ts';
+import {
+  addSnapClient,
+  call,
+  requestToken,
+  type SnapAnswer,
+  type SnapClient,
+  startSnapService,
+} from './snap-client.ts';
+
+/** A message says what to do next, in the 150 characters that SNAP has for it. */
+
+type SnapService = Awaited<ReturnType<typeof startSnapService>>;
+
+/** The name of each bank of a province has more than 40 characters. */
+const LONG_NAME = '124';
+const NO_ACCOUNT = 'which says nothing about the account';
+const UNREACHED = 'BRINIDJA';
+
+const REASONS: Readonly<Record<string, NoVerdictReason>> = {
+  '9000000001': 'bank_unavailable',
+  '9000000002': 'timeout',
+  '9000000003': 'rejected_by_bank',
+  '9000000004': 'not_supported',
+};
+
+const scriptedRail: Rail = {
+  name: 'bank',
+  reaches: ({ bic }) => bic !== UNREACHED,
+  inquireAccount({ accountNumber }) {
+    const reason = REASONS[accountNumber.reveal()];
+    if (reason !== undefined) return Promise.resolve({ kind: 'no_verdict', reason, railCode: null });
+    return Promise.resolve({
+      kind: 'verdict',
+      verdict: { status: 'ACTIVE', accountName: 'BUDI SANTOSO' },
+      railCode: '0',
+    });
+  },
+  close: () => Promise.resolve(),
+};
+
+let service: SnapService;
+let shop: SnapClient;
+let token: string;
+
+async function tokenOf(from: SnapService, client: SnapClient): Promise<string> {
+  return String((await requestToken(from.snapUrl, client)).body['accessToken']);
+}
+
+before(async () => {
+  service = await startSnapService({ rails: [scriptedRail], limits: { 'accounts-per-day': 5 } });
+  shop = await addSnapClient(service, 'alpha');
+  token = await tokenOf(service, shop);
+});
+
+after(() => service?.close());
+
+const inquire = (beneficiaryAccountNo: string, beneficiaryBankCode = LONG_NAME): Promise<SnapAnswer> =>
+  call(service.snapUrl, shop, token, { beneficiaryBankCode, beneficiaryAccountNo });
+
+const textOf = ({ body }: SnapAnswer): string => `${String(body['responseCode'])} ${String(body['responseMessage'])}`;
+
+// Regression: the messages of the JSON API were cut after 150 characters, and the cut took what to do.
+suite('an inquiry without a verdict', () => {
+  const cases: readonly (readonly [string, string, string])[] = [
+    [
+      '9000000001',
+      LONG_NAME,
+      `5001602 External Server Error [the bank cannot answer now, ${NO_ACCOUNT}: repeat with a new X-EXTERNAL-ID]`,
+    ],
+    [
+      '9000000002',
+      LONG_NAME,
+      `5041600 Timeout [the bank cannot answer now, ${NO_ACCOUNT}: repeat with a new X-EXTERNAL-ID]`,
+    ],
+    [
+      '9000000003',
+      LONG_NAME,
+      `5001602 External Server Error [the bank rejects inquiries about this number, ${NO_ACCOUNT}: check the number]`,
+    ],
+    [
+      '9000000004',
+      LONG_NAME,
+      `5001602 External Server Error [no connection to the bank carries this number, ${NO_ACCOUNT}: check the number]`,
+    ],
+    [
+      '1234567890',
+      UNREACHED,
+      '4041603 Bank Not Supported By Switch [beneficiaryBankCode: no connection here reaches this bank; ask the operator]',
+    ],
+  ];
+  for (const [digits, bankCode, expected] of cases) {
+    test(expected, async () => {
+      assert.equal(textOf(await inquire(digits, bankCode)), expected);
+    });
+  }
+
+  test('over the limit of accounts says when to go on', async () => {
+    const answers: SnapAnswer[] = [];
+    for (let last = 0; last < 6; last += 1) answers.push(await inquire(`881234567${last}`));
+    const refused = answers.find(({ status }) => status === 429);
+    assert.ok(refused);
+    assert.ok(refused.headers.has('retry-after'));
+    assert.equal(
+      textOf(refused),
+      '4291600 Too Many Requests [too many different accounts in a day: wait for Retry-After seconds. ' +
+        'Accounts of today can be checked again]',
+    );
+  });
+});
+
+test('an inquiry while the operator has paused the service says so', async (t) => {
+  const paused = await startSnapService({ rails: [scriptedRail], settings: { paused: true } });
+  t.after(paused.close);
+  const client = await addSnapClient(paused, 'alpha');
+  const fields = { beneficiaryBankCode: LONG_NAME, beneficiaryAccountNo: '1234567890' };
+  assert.equal(
+    textOf(await call(paused.snapUrl, client, await tokenOf(paused, client), fields)),
+    `5001601 Internal Server Error [the operator has paused this service, ${NO_ACCOUNT}: repeat it later]`,
+  );
+});
