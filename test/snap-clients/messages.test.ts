@@ -18,6 +18,7 @@ type SnapService = Awaited<ReturnType<typeof startSnapService>>;
 const LONG_NAME = '124';
 const NO_ACCOUNT = 'which says nothing about the account';
 const UNREACHED = 'BRINIDJA';
+const EXTERNAL = '/v1.0/account-inquiry-external';
 
 const REASONS: Readonly<Record<string, NoVerdictReason>> = {
   '9000000001': 'bank_unavailable',
@@ -120,4 +121,61 @@ test('an inquiry while the operator has paused the service says so', async (t) =
     textOf(await call(paused.snapUrl, client, await tokenOf(paused, client), fields)),
     `5001601 Internal Server Error [the operator has paused this service, ${NO_ACCOUNT}: repeat it later]`,
   );
+});
+
+const STATUS = '/v1.0/transfer/status';
+const ACCOUNT = { beneficiaryBankCode: '014', beneficiaryAccountNo: '1234567890' };
+
+// Regression: the message named the field and left its form to guess.
+suite('a malformed header or field is named with its form', () => {
+  const fields: readonly (readonly [string, object, string])[] = [
+    [EXTERNAL, { ...ACCOUNT, beneficiaryAccountNo: '12345' }, 'beneficiaryAccountNo: 10 digits'],
+    [EXTERNAL, { beneficiaryBankCode: '008', beneficiaryAccountNo: 'x1' }, 'beneficiaryAccountNo: 5 to 34 digits'],
+    [
+      EXTERNAL,
+      { beneficiaryBankCode: 'GOPAY', beneficiaryAccountNo: '1234' },
+      'beneficiaryAccountNo: a mobile number such as 081234567890',
+    ],
+    [
+      EXTERNAL,
+      { ...ACCOUNT, partnerReferenceNo: 'x'.repeat(65) },
+      'partnerReferenceNo: a string of at most 64 characters, without control characters',
+    ],
+    [STATUS, { originalExternalId: '1', serviceCode: '99' }, 'serviceCode: one of 17, 18, 22, 23, 43'],
+    [
+      STATUS,
+      { originalReferenceNo: 'BCA-9', serviceCode: '18' },
+      'originalReferenceNo: not a transaction ID. Add originalPartnerReferenceNo; do not pay again',
+    ],
+    [
+      STATUS,
+      { originalExternalId: '1', serviceCode: '18', amount: { value: '1,000', currency: 'IDR' } },
+      'amount.value: a decimal such as 150000.00',
+    ],
+    [
+      STATUS,
+      { originalExternalId: '1', serviceCode: '18', transactionDate: '2026-11-21' },
+      'transactionDate: a time with a time zone, such as 2026-11-21T11:32:26+07:00',
+    ],
+  ];
+  for (const [path, body, expected] of fields) {
+    test(expected, async () => {
+      const { body: answered } = await call(service.snapUrl, shop, token, body, { path });
+      assert.equal(answered['responseMessage'], `Invalid Field Format [${expected}]`);
+    });
+  }
+
+  const headers: readonly (readonly [Record<string, string>, string])[] = [
+    [{ 'x-timestamp': 'now' }, 'X-TIMESTAMP: a time with a time zone, such as 2026-11-21T11:32:26+07:00'],
+    [{ 'x-timestamp': '2026-11-21' }, 'X-TIMESTAMP: a time with a time zone, such as 2026-11-21T11:32:26+07:00'],
+    [{ 'x-signature': 'not*base64' }, 'X-SIGNATURE: base64 or hex'],
+    [{ 'x-external-id': 'letters' }, 'X-EXTERNAL-ID: 1 to 36 digits'],
+    [{ 'channel-id': '123456' }, 'CHANNEL-ID: 1 to 5 characters of ASCII, without spaces'],
+  ];
+  for (const [changed, expected] of headers) {
+    test(`${expected} (${String(Object.values(changed))})`, async () => {
+      const { body } = await call(service.snapUrl, shop, token, ACCOUNT, { headers: changed });
+      assert.equal(body['responseMessage'], `Invalid Field Format [${expected}]`);
+    });
+  }
 });

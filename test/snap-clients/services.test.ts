@@ -89,7 +89,7 @@ suite('service 73, access token', () => {
     const malformed = await requestToken(service.snapUrl, shop, '2026-11-21');
     assert.deepEqual(malformed.body, {
       responseCode: '4007301',
-      responseMessage: 'Invalid Field Format [X-TIMESTAMP]',
+      responseMessage: 'Invalid Field Format [X-TIMESTAMP: a time with a time zone, such as 2026-11-21T11:32:26+07:00]',
     });
   });
 });

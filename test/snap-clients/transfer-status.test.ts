@@ -188,8 +188,14 @@ suite('a transaction', () => {
   // Regression: the message named `value`, as if it were a field of the body.
   test('has the whole name of a field of the amount in the message', async () => {
     const cases: readonly (readonly [Record<string, unknown>, string])[] = [
-      [{ value: 150_000, currency: 'IDR' }, 'Invalid Field Format [amount.value]'],
-      [{ value: '150000', currency: 360 }, 'Invalid Field Format [amount.currency]'],
+      [
+        { value: 150_000, currency: 'IDR' },
+        'Invalid Field Format [amount.value: a string of at most 64 characters, without control characters]',
+      ],
+      [
+        { value: '150000', currency: 360 },
+        'Invalid Field Format [amount.currency: a string of at most 3 characters, without control characters]',
+      ],
       [{ currency: 'IDR' }, 'Invalid Mandatory Field [amount.value]'],
       [{ value: '150000' }, 'Invalid Mandatory Field [amount.currency]'],
     ];

@@ -67,5 +67,5 @@ function requireGrantType(request: FastifyRequest): void {
   const fields = bodyFields(request);
   const grantType = ownProperty(fields, 'grantType') ?? ownProperty(fields, 'grant_type') ?? null;
   if (grantType === null) throw missing('grantType');
-  if (grantType !== 'client_credentials') throw malformed('grantType');
+  if (grantType !== 'client_credentials') throw malformed('grantType', 'client_credentials');
 }

@@ -3,7 +3,7 @@ import type { AccountChecks, CheckOutcome } from '../../account-checks/account-c
 import type { EnumerationSignal } from '../../account-checks/enumeration/restrictions.ts';
 import { type AccountNumber, type AccountStatus, accountNameOf } from '../../domain/account.ts';
 import { parseAccountCheck } from '../../domain/account-check-request.ts';
-import type { Bank, BankDirectory } from '../../domain/bank.ts';
+import { type Bank, type BankDirectory, isAliasDirectory, isEWallet } from '../../domain/bank.ts';
 import type { NoVerdictReason } from '../../rails/rail.ts';
 import { noVerdictError, outcomeLogFields } from '../check-account/outcome.ts';
 import { mandatoryText, optionalText } from './body.ts';
@@ -94,8 +94,14 @@ function readAccount(
   const digits = mandatoryText(fields, 'beneficiaryAccountNo', LENGTHS.accountNumber);
   const check = parseAccountCheck({ bankCode, accountNumber: digits, expectedName: null }, banks);
   if (!('code' in check)) return { ...check, digits };
-  if (check.code === 'INVALID_FORMAT') throw malformed('beneficiaryAccountNo');
+  if (check.code === 'INVALID_FORMAT') throw malformed('beneficiaryAccountNo', accountForm(banks.find(bankCode)));
   throw new SnapRejection('INVALID_BANK_CODE', 'bankNotSupported', { detail: 'beneficiaryBankCode' });
+}
+
+function accountForm(bank: Bank | null): string {
+  if (bank !== null && isEWallet(bank)) return 'a mobile number such as 081234567890';
+  if (bank !== null && isAliasDirectory(bank)) return 'a mobile number such as 081234567890, or an e-mail address';
+  return `${bank?.accountNumberLength ?? '5 to 34'} digits`;
 }
 
 /**

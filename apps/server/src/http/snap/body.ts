@@ -29,9 +29,11 @@ export const bodyFields = (request: FastifyRequest): JsonObject => jsonObject(pa
 export function optionalText(fields: JsonObject, name: string, lengthMax: number): string | null {
   const value = ownProperty(fields, name) ?? null;
   if (value === null || value === '') return null;
-  if (typeof value !== 'string' || !isPlainText(value, lengthMax)) throw malformed(name);
+  if (typeof value !== 'string' || !isPlainText(value, lengthMax)) throw malformed(name, textOf(lengthMax));
   return value;
 }
+
+const textOf = (lengthMax: number): string => `a string of at most ${lengthMax} characters, without control characters`;
 
 /** As `optionalText`, for a field that must be there. */
 export function mandatoryText(fields: JsonObject, name: string, lengthMax: number): string {

@@ -6,16 +6,25 @@ import { malformed, missing, unauthorized } from './response-codes.ts';
 interface HeaderRule {
   readonly name: string;
   readonly form: RegExp;
+  /** The form, for the message. */
+  readonly is: string;
 }
 
 /** ASPI has no length for it: the longest is the hex of a signature by an RSA key of 8,192 bits. */
-const SIGNATURE: HeaderRule = { name: 'X-SIGNATURE', form: /^[A-Za-z0-9+/]{1,2048}={0,2}$/ };
-const TIMESTAMP: HeaderRule = { name: 'X-TIMESTAMP', form: /^[0-9T:.Z+-]{1,40}$/ };
+const SIGNATURE: HeaderRule = { name: 'X-SIGNATURE', form: /^[A-Za-z0-9+/]{1,2048}={0,2}$/, is: 'base64 or hex' };
+const TIMESTAMP: HeaderRule = {
+  name: 'X-TIMESTAMP',
+  form: /^[0-9T:.Z+-]{1,40}$/,
+  is: 'a time with a time zone, such as 2026-11-21T11:32:26+07:00',
+};
+
+/** Of a client without a setting of its own; docs/snap-clients.md. */
+export const EXTERNAL_ID_FORM = '1 to 36 digits';
 
 /** Of the token request. */
 export const TOKEN_HEADERS: readonly HeaderRule[] = [
   TIMESTAMP,
-  { name: 'X-CLIENT-KEY', form: /^[!-~]{1,64}$/ },
+  { name: 'X-CLIENT-KEY', form: /^[!-~]{1,64}$/, is: '1 to 64 characters of ASCII, without spaces' },
   SIGNATURE,
 ];
 
@@ -23,18 +32,18 @@ export const TOKEN_HEADERS: readonly HeaderRule[] = [
 export const SERVICE_HEADERS: readonly HeaderRule[] = [
   TIMESTAMP,
   SIGNATURE,
-  { name: 'X-PARTNER-ID', form: /^[!-~]{1,36}$/ },
+  { name: 'X-PARTNER-ID', form: /^[!-~]{1,36}$/, is: '1 to 36 characters of ASCII, without spaces' },
   // What it may hold depends on the client, which is not known yet.
-  { name: 'X-EXTERNAL-ID', form: /^[ -~]{1,64}$/ },
-  { name: 'CHANNEL-ID', form: /^[!-~]{1,5}$/ },
+  { name: 'X-EXTERNAL-ID', form: /^[ -~]{1,64}$/, is: EXTERNAL_ID_FORM },
+  { name: 'CHANNEL-ID', form: /^[!-~]{1,5}$/, is: '1 to 5 characters of ASCII, without spaces' },
 ];
 
 /** @throws SnapRejection for the first header that is missing or malformed */
 export function requireHeaders(headers: IncomingHttpHeaders, rules: readonly HeaderRule[]): void {
-  for (const { name, form } of rules) {
+  for (const { name, form, is } of rules) {
     const value = headerOf(headers, name);
     if (value === '') throw missing(name);
-    if (!form.test(value)) throw malformed(name);
+    if (!form.test(value)) throw malformed(name, is);
   }
 }
 
@@ -48,7 +57,7 @@ export const headerOf = (headers: IncomingHttpHeaders, name: string): string =>
  */
 export function timestampMsOf(headers: IncomingHttpHeaders): number {
   const utc = parseInstant(headerOf(headers, 'X-TIMESTAMP'));
-  if (utc === null) throw malformed('X-TIMESTAMP');
+  if (utc === null) throw malformed(TIMESTAMP.name, TIMESTAMP.is);
   return Date.parse(utc);
 }
 

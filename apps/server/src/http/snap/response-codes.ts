@@ -79,9 +79,9 @@ export class SnapRejection extends ApiError {
 export const missing = (name: string): SnapRejection =>
   new SnapRejection('INVALID_FORMAT', 'invalidMandatoryField', { detail: name });
 
-/** A header or a field that is not of its format. */
-export const malformed = (name: string): SnapRejection =>
-  new SnapRejection('INVALID_FORMAT', 'invalidFieldFormat', { detail: name });
+/** A header or a field that is not of its form, which stands in the message: `digits`, for example. */
+export const malformed = (name: string, form: string): SnapRejection =>
+  new SnapRejection('INVALID_FORMAT', 'invalidFieldFormat', { detail: `${name}: ${form}` });
 
 /** The request cannot be authenticated: `reason` names the header, and never says more than a forger may know. */
 export const unauthorized = (reason: string): SnapRejection =>

@@ -8,7 +8,7 @@ import type { LimitedOperation, Limiter } from '../../rate-limit/limiter.ts';
 import { createClientRateLimits, setRateLimitHeaders } from '../authorize.ts';
 import { tooManyRequests } from '../errors.ts';
 import { bodyFields, requireJsonType } from './body.ts';
-import { headerOf } from './headers.ts';
+import { EXTERNAL_ID_FORM, headerOf } from './headers.ts';
 import { malformed, SnapRejection } from './response-codes.ts';
 import { authenticateSnap, type SnapAuthentication } from './signed-request.ts';
 
@@ -70,7 +70,7 @@ async function requireNewExternalId(
   externalId: string,
 ): Promise<void> {
   if (externalIds === 'off') return;
-  if (!EXTERNAL_ID.test(externalId)) throw malformed('X-EXTERNAL-ID');
+  if (!EXTERNAL_ID.test(externalId)) throw malformed('X-EXTERNAL-ID', EXTERNAL_ID_FORM);
   if (await claimExternalId(database, clientId, externalId)) return;
   throw new SnapRejection('INVALID_REQUEST', 'conflict', { detail: 'X-EXTERNAL-ID was used today: send a new one' });
 }

@@ -3,7 +3,7 @@ import { readFailureReason } from '../../domain/failure-reason.ts';
 import { isTransactionId } from '../../domain/identifiers.ts';
 import { parseInstant } from '../../domain/instant.ts';
 import { parseMoney } from '../../domain/money.ts';
-import { isFinal, isTransferServiceCode } from '../../domain/transaction.ts';
+import { isFinal, isTransferServiceCode, TRANSFER_SERVICE_CODES } from '../../domain/transaction.ts';
 import { isJsonObject, type JsonObject } from '../../lib/exact-json.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import type { Span } from '../../observability/tracing/tracing.ts';
@@ -70,18 +70,22 @@ async function answerStatus(
 
 function readInquiry(fields: JsonObject): StatusInquiry {
   const serviceCode = mandatoryText(fields, 'serviceCode', LENGTHS.serviceCode);
-  if (!isTransferServiceCode(serviceCode)) throw malformed('serviceCode');
+  if (!isTransferServiceCode(serviceCode))
+    throw malformed('serviceCode', `one of ${TRANSFER_SERVICE_CODES.join(', ')}`);
   const referenceId = optionalText(fields, 'originalPartnerReferenceNo', LENGTHS.reference);
   const originalReferenceNo = optionalText(fields, 'originalReferenceNo', LENGTHS.reference);
   const externalId = optionalText(fields, 'originalExternalId', LENGTHS.externalId);
   const time = optionalText(fields, 'transactionDate', LENGTHS.time);
   const createdOn = time === null ? null : parseInstant(time);
-  if (time !== null && createdOn === null) throw malformed('transactionDate');
+  if (time !== null && createdOn === null)
+    throw malformed('transactionDate', 'a time with a time zone, such as 2026-11-21T11:32:26+07:00');
   const transactionId =
     originalReferenceNo !== null && isTransactionId(originalReferenceNo) ? originalReferenceNo : null;
   if (referenceId === null && transactionId === null && externalId === null) {
     // A bank's reference is compared, not searched for: alone it proves nothing about the transfer.
-    throw originalReferenceNo === null ? missing('originalPartnerReferenceNo') : malformed('originalReferenceNo');
+    throw originalReferenceNo === null
+      ? missing('originalPartnerReferenceNo')
+      : malformed('originalReferenceNo', 'not a transaction ID. Add originalPartnerReferenceNo; do not pay again');
   }
   const keys = { referenceId, transactionId, externalId, createdOn };
   return { keys, originalReferenceNo, serviceCode, amount: readAmount(fields) };
@@ -90,10 +94,10 @@ function readInquiry(fields: JsonObject): StatusInquiry {
 function readAmount(fields: JsonObject): Amount | null {
   const amount = ownProperty(fields, 'amount') ?? null;
   if (amount === null) return null;
-  if (!isJsonObject(amount)) throw malformed('amount');
+  if (!isJsonObject(amount)) throw malformed('amount', 'an object with value and currency');
   const named = { 'amount.value': ownProperty(amount, 'value'), 'amount.currency': ownProperty(amount, 'currency') };
   const value = parseMoney(mandatoryText(named, 'amount.value', LENGTHS.reference));
-  if (value === null) throw malformed('amount.value');
+  if (value === null) throw malformed('amount.value', 'a decimal such as 150000.00');
   return { value, currency: mandatoryText(named, 'amount.currency', 3) };
 }
 
