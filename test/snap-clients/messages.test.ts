@@ -179,3 +179,26 @@ suite('a malformed header or field is named with its form', () => {
     });
   }
 });
+
+// Regression: a client that left out the scheme would request one new token after the other.
+test('a token that is missing, or without its scheme, is named with the form of its header', async () => {
+  const send = 'send it as Authorization: Bearer <accessToken>';
+  const cases: readonly (readonly [string, string])[] = [
+    ['', `4011603 Token Not Found (B2B) [${send}]`],
+    [token, `4011601 Invalid Token (B2B) [${send}]`],
+    [`Basic ${token}`, `4011601 Invalid Token (B2B) [${send}]`],
+    [`Bearer ${token}x`, '4011601 Invalid Token (B2B) [request a new token from access-token/b2b]'],
+  ];
+  for (const [authorization, expected] of cases) {
+    assert.equal(textOf(await call(service.snapUrl, shop, token, ACCOUNT, { headers: { authorization } })), expected);
+  }
+});
+
+// Regression: the message named a file of the documentation, which a client may not have.
+test('an unknown path is answered with those that exist', async () => {
+  assert.equal(
+    textOf(await call(service.snapUrl, shop, token, ACCOUNT, { path: '/v1.0/balance-inquiry' })),
+    '4040002 Invalid Routing [POST to /v1.0/access-token/b2b, /account-inquiry-internal, /account-inquiry-external ' +
+      'or /transfer/status]',
+  );
+});

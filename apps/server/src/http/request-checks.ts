@@ -55,7 +55,9 @@ export function notFound(listener: ListenerName, url: string): ApiError {
 const NO_OPERATOR_ROUTE = englishOnly(
   'No such route: the console is at /console/, and the operations are listed in docs/operating.md and docs/feed.md',
 );
-const NO_SNAP_ROUTE = englishOnly('No such service: the services are listed in docs/snap-clients.md');
+const NO_SNAP_ROUTE = englishOnly(
+  'POST to /v1.0/access-token/b2b, /account-inquiry-internal, /account-inquiry-external or /transfer/status',
+);
 const NO_ROUTE: BilingualText = {
   en: 'No such route: the operations are listed at /reference',
   id: 'Alamat tidak ditemukan: daftar operasi ada di /reference',

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { Authenticator, Caller } from '../../auth/authenticator.ts';
+import { type Authenticator, type Caller, hasBearerToken } from '../../auth/authenticator.ts';
 import type { Client, Clients } from '../../auth/clients.ts';
 import type { FailureThrottle } from '../../auth/failure-throttle.ts';
 import type { SnapCredentials } from '../../auth/snap-credentials.ts';
@@ -63,7 +63,8 @@ async function authenticateByToken(
     dependencies.metrics.authenticationFailures.inc({ outcome: authentication.outcome });
     if (authentication.outcome === 'throttled') throw throttled(authentication.retryAfterMs);
     if (authentication.outcome === 'unavailable') throw unverifiable(authentication.cause);
-    throw new SnapRejection('UNAUTHORIZED', 'invalidToken');
+    const detail = hasBearerToken(authorization) ? 'request a new token from access-token/b2b' : SEND_TOKEN;
+    throw new SnapRejection('UNAUTHORIZED', 'invalidToken', { detail });
   }
   const { caller } = authentication;
   const { snap, clientId } = caller.client;
@@ -85,7 +86,9 @@ async function authenticateByKey(request: FastifyRequest, dependencies: SnapAuth
   await requireCurrentClients(dependencies);
   const signature = readSignature(headerOf(request.headers, 'X-SIGNATURE'));
   // Only its token is missing: the client must not look for a fault in its signature.
-  if (signature !== null && isSymmetric(signature)) throw new SnapRejection('UNAUTHORIZED', 'tokenNotFound');
+  if (signature !== null && isSymmetric(signature)) {
+    throw new SnapRejection('UNAUTHORIZED', 'tokenNotFound', { detail: SEND_TOKEN });
+  }
   const partnerId = headerOf(request.headers, 'X-PARTNER-ID');
   const client = dependencies.clients.findByPartnerId(partnerId);
   const snap = client === undefined || client.disabled ? null : client.snap;
@@ -107,6 +110,7 @@ const callerWithoutToken = (client: Client): Caller => ({
   expiresAtMs: Number.POSITIVE_INFINITY,
 });
 
+const SEND_TOKEN = 'send it as Authorization: Bearer <accessToken>';
 const WRONG_SIGNATURE = 'X-PARTNER-ID or X-SIGNATURE is wrong';
 
 type StringToSign = (
