@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { NoVerdictReason, Rail } from '../../apps/server/src/rails/rail.ts';
+import { exchangeOne } from '../contract/raw-connection.ts';
 import {
   addSnapClient,
   call,
@@ -201,4 +202,12 @@ test('an unknown path is answered with those that exist', async () => {
     '4040002 Invalid Routing [POST to /v1.0/access-token/b2b, /account-inquiry-internal, /account-inquiry-external ' +
       'or /transfer/status]',
   );
+});
+
+test('a request with a malformed head has the code and the log line of its service', async () => {
+  const head = `POST /snap/v1/transfer/status HTTP/1.1\r\nHost: x\r\nHost: y\r\nContent-Length: 0\r\n\r\n`;
+  const { text } = await exchangeOne(service.snapUrl, head);
+  assert.match(text, /^{"responseCode":"4003600",/);
+  const line = service.logged.findLast(({ responseCode }) => responseCode === '4003600');
+  assert.equal(line?.['route'], STATUS);
 });

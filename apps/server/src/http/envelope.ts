@@ -70,7 +70,7 @@ export interface ErrorAnswer {
 }
 
 /** The request that an error answers, as far as it was read. */
-export type AnsweredRequest = Pick<FastifyRequest, 'headers'> & Partial<Pick<FastifyRequest, 'routeOptions' | 'route'>>;
+export type AnsweredRequest = Pick<FastifyRequest, 'headers'> & Partial<Pick<FastifyRequest, 'route'>>;
 
 /** How a listener writes its errors. `request` is null where none could be read. */
 export type ErrorForm = (error: ApiError, request: AnsweredRequest | null) => ErrorAnswer;

@@ -324,7 +324,10 @@ function addHooks(app: FastifyInstance, options: ListenerOptions, { tracing, not
     if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
     // A client that was not told to send its body may still send it, or not: what follows the answer would be unclear.
     if (expectsContinue(request)) reply.header('connection', 'close');
-    done(checkHead(request, name, methods));
+    const error = checkHead(request, name, methods);
+    // The route's own hooks, which set this, do not run then.
+    if (error !== undefined && !request.is404) request.route = request.routeOptions.url ?? 'none';
+    done(error);
   });
 
   // Fastify knows the pattern too, but assembles all that it knows about the route on each access.

@@ -127,8 +127,7 @@ function challengeOf(snapCase: SnapCaseName): Readonly<Record<string, string>> {
 export const snapErrorForm: ErrorForm = (error, request) => {
   const snapCase = snapCaseOf(error);
   const { status, message } = SNAP_CASES[snapCase];
-  // Fastify has no route for a method that it does not know (http/method-not-allowed.ts).
-  const code = responseCode(snapCase, serviceCodeOf(request?.routeOptions?.url ?? request?.route));
+  const code = responseCode(snapCase, serviceCodeOf(request?.route));
   const detail = error.message === '' ? '' : ` [${error.message}]`;
   return {
     statusCode: status,

@@ -9,7 +9,7 @@ export const loginErrorForm =
   (form: ErrorForm): ErrorForm =>
   (error, request) => {
     const answer = form(error, request);
-    const isLogin = request?.routeOptions?.url?.startsWith(LOGIN_PATH) === true;
+    const isLogin = request?.route?.startsWith(LOGIN_PATH) === true;
     const accept = request?.headers.accept;
     const wantsPage = preferredType(accept, ['text/html']) !== null || (accept !== undefined && !acceptsJson(accept));
     return isLogin && wantsPage ? asPage(answer, error.message) : answer;
