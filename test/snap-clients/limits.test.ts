@@ -85,4 +85,14 @@ test('service 15 without a bank of its own is a 405 with an empty Allow (RFC 911
     path: '/v1.0/account-inquiry-internal',
   });
   assert.deepEqual([body['responseCode'], headers.get('allow')], ['4051500', '']);
+  // Regression: GET was answered with `Allow: POST`, which has the same answer.
+  for (const method of ['GET', 'POST', 'PROPFIND']) {
+    const refused = await fetch(`${service.snapUrl}/snap/v1/account-inquiry-internal`, { method });
+    assert.deepEqual([refused.status, refused.headers.get('allow')], [405, ''], method);
+    assert.deepEqual(await refused.json(), {
+      responseCode: '4051500',
+      responseMessage:
+        'Requested Function Is Not Supported [the operator has no bank of its own: use account-inquiry-external]',
+    });
+  }
 });

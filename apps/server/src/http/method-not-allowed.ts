@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import createRouter from 'find-my-way';
+import type { BilingualText } from '../lib/bilingual-text.ts';
 import { ApiError } from './errors.ts';
 
 /** The paths of a listener, and the methods that each has. */
@@ -9,6 +10,8 @@ export interface ServedMethods {
    * Without them, another route might match: `GET /callback-deliveries/replay` asks for no delivery with that ID.
    */
   addRefusals(): void;
+  /** Adds a path that has no method, and why: any method is METHOD_NOT_ALLOWED with an empty `Allow`. */
+  addUnserved(url: string, reason: BilingualText): void;
   /**
    * The same answer to a request for which no route was found, with one of the many other methods. Undefined when the
    * listener does not have the path.
@@ -19,6 +22,7 @@ export interface ServedMethods {
 /** Call it before the routes are added. `maxParamLength`: as in the options of the listener's router. */
 export function collectMethods(app: FastifyInstance, maxParamLength: number): ServedMethods {
   const served = new Map<string, Set<string>>();
+  const unserved = new Map<string, BilingualText>();
   let complete = false;
   app.addHook('onRoute', ({ url, method }) => {
     if (complete) return;
@@ -29,7 +33,7 @@ export function collectMethods(app: FastifyInstance, maxParamLength: number): Se
 
   function refusal(url: string): ApiError {
     const allow = [...(served.get(url) ?? [])].sort().join(', ');
-    const message = {
+    const message = unserved.get(url) ?? {
       en: `Method not allowed: use ${allow}`,
       id: `Metode HTTP tidak diizinkan: gunakan ${allow}`,
     };
@@ -44,6 +48,10 @@ export function collectMethods(app: FastifyInstance, maxParamLength: number): Se
   }
 
   return {
+    addUnserved(url, reason) {
+      served.set(url, new Set());
+      unserved.set(url, reason);
+    },
     addRefusals() {
       complete = true;
       for (const [url, methods] of served) {

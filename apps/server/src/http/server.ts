@@ -65,6 +65,8 @@ declare module 'fastify' {
     readonly pacedRequests: WeakSet<http.IncomingMessage>;
     /** Call it when all routes are added: answers the methods that their paths do not have. */
     readonly answerOtherMethods: () => void;
+    /** Call it before that, for a path that has no method in this installation: an empty `Allow` says so. */
+    readonly addUnserved: ServedMethods['addUnserved'];
     /** The answer to an error of a request whose response has begun. It is logged like the others. */
     readonly errorAnswer: (error: unknown, request: FastifyRequest) => ErrorAnswer;
   }
@@ -179,6 +181,7 @@ export function createServer(options: ListenerOptions): FastifyInstance {
   app.decorate('pacedRequests', pacedRequests);
   const methods = collectMethods(app, HEADER_BYTES_MAX);
   app.decorate('answerOtherMethods', methods.addRefusals);
+  app.decorate('addUnserved', methods.addUnserved);
   app.decorate('errorAnswer', (error, request) => errorAnswer(error, request, answering));
   if (app.server instanceof TlsServer) addHandshakes(app, app.server, options);
   limitConnections(

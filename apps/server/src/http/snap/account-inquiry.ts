@@ -4,6 +4,7 @@ import type { EnumerationSignal } from '../../account-checks/enumeration/restric
 import { type AccountNumber, type AccountStatus, accountNameOf } from '../../domain/account.ts';
 import { parseAccountCheck } from '../../domain/account-check-request.ts';
 import { type Bank, type BankDirectory, isAliasDirectory, isEWallet } from '../../domain/bank.ts';
+import { englishOnly } from '../../lib/bilingual-text.ts';
 import type { NoVerdictReason } from '../../rails/rail.ts';
 import { noVerdictError, outcomeLogFields } from '../check-account/outcome.ts';
 import { mandatoryText, optionalText } from './body.ts';
@@ -36,17 +37,15 @@ export function accountInquiries(app: FastifyInstance, dependencies: AccountInqu
   });
 
   const internal = { route: SNAP_SERVICES.accountInquiryInternal.route, ...admission };
-  signedService(app, dependencies, internal, (call) => {
-    if (ownBank === null) {
-      throw new SnapRejection('METHOD_NOT_ALLOWED', 'functionNotSupported', {
-        detail: 'the operator has no bank of its own: use account-inquiry-external',
-        // No method helps (RFC 9110, section 10.2.1).
-        headers: { allow: '' },
-      });
-    }
-    return answerInquiry(dependencies, call, ownBank.bic, () => ({ beneficiaryAccountStatus: 'Rekening aktif' }));
-  });
+  if (ownBank === null) app.addUnserved(internal.route, NO_OWN_BANK);
+  else {
+    signedService(app, dependencies, internal, (call) =>
+      answerInquiry(dependencies, call, ownBank.bic, () => ({ beneficiaryAccountStatus: 'Rekening aktif' })),
+    );
+  }
 }
+
+const NO_OWN_BANK = englishOnly('the operator has no bank of its own: use account-inquiry-external');
 
 /** docs/contract.md 3.2. The SNAP listener and the JSON API differ only in the code of an account verdict. */
 const VERDICT_CASES = {
