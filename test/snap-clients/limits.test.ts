@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addSnapClient, call, newExternalId, requestToken, startSnapService } from './snap-client.ts';
+import {
+  addSnapClient,
+  asymmetricSignature,
+  call,
+  jakartaNow,
+  newExternalId,
+  post,
+  requestToken,
+  startSnapService,
+} from './snap-client.ts';
 
 test('120 status requests and 100 account checks a minute hold over both listeners together', async (t) => {
   let nowMs = 0;
@@ -95,4 +104,26 @@ test('service 15 without a bank of its own is a 405 with an empty Allow (RFC 911
         'Requested Function Is Not Supported [the operator has no bank of its own: use account-inquiry-external]',
     });
   }
+});
+
+// Regression: each signed request of a client whose clock is right was refused until the process was taken out.
+test('a process whose clock is a day ahead accepts what is signed now, and names the right time', async (t) => {
+  const service = await startSnapService({ rails: [], wallClock: () => Date.now() });
+  t.after(service.close);
+  const shop = await addSnapClient(service, 'alpha');
+  const path = '/v1.0/transfer/status';
+  const body = '{"originalPartnerReferenceNo":"NONE","serviceCode":"18"}';
+  const timestamp = jakartaNow();
+  const headers = {
+    'x-timestamp': timestamp,
+    'x-signature': asymmetricSignature(shop.keys.privateKey, path, body, timestamp).toString('base64'),
+    'x-partner-id': 'alpha',
+    'x-external-id': newExternalId(),
+    'channel-id': '1',
+  };
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 24 * 3_600_000 });
+  const answer = await post(service.snapUrl + path, headers, body);
+  assert.equal(answer.body['responseCode'], '4043601', answer.text);
+  const aheadMs = Date.parse(answer.headers.get('x-timestamp') ?? '') - Date.parse(timestamp);
+  assert.ok(Math.abs(aheadMs) < 60_000, `${aheadMs} ms ahead`);
 });

@@ -186,6 +186,7 @@ function buildSnapServer(context: AppContext, services: Services, listener: Shar
     database,
     credentialsOf: createSnapCredentials(seal),
     metrics,
+    now: postgres.processes.databaseNow,
     banks,
     accountChecks: accountChecks.accountChecks,
     lookUpDatabase: postgres.lookUpDatabase,

@@ -57,7 +57,7 @@ async function authenticate(request: FastifyRequest, dependencies: AccessTokenDe
   if (!isSigned || client === undefined || snap === null) {
     throw await authenticationFailure(dependencies, request, clientKey, 'X-CLIENT-KEY or X-SIGNATURE is wrong');
   }
-  requireRecentTimestamp(timestampMs, Math.min(snap.clockSkewSeconds, CLOCK_SKEW_SECONDS_MAX));
+  requireRecentTimestamp(timestampMs, dependencies.now(), Math.min(snap.clockSkewSeconds, CLOCK_SKEW_SECONDS_MAX));
   request.caller = { client, scopes: client.scopes, expiresAtMs: Number.POSITIVE_INFINITY };
   return client;
 }

@@ -61,9 +61,9 @@ export function timestampMsOf(headers: IncomingHttpHeaders): number {
   return Date.parse(utc);
 }
 
-/** @throws SnapRejection when the timestamp is more than `clockSkewSeconds` before or after this clock */
-export function requireRecentTimestamp(timestampMs: number, clockSkewSeconds: number): void {
-  if (Math.abs(Date.now() - timestampMs) > clockSkewSeconds * 1000) {
+/** @throws SnapRejection when the timestamp is more than `clockSkewSeconds` before or after `nowMs` */
+export function requireRecentTimestamp(timestampMs: number, nowMs: number, clockSkewSeconds: number): void {
+  if (Math.abs(nowMs - timestampMs) > clockSkewSeconds * 1000) {
     throw unauthorized(`X-TIMESTAMP is more than ${clockSkewSeconds} s off`);
   }
 }

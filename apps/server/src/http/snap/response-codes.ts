@@ -100,9 +100,6 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const;
 
-/** Every answer has the time of this service's clock, so that a client can see how far its own is off. */
-const headersNow = () => ({ ...HEADERS, 'x-timestamp': snapTimestamp(Date.now()) });
-
 /** Answers in SNAP's form. The response code stands in the access log. */
 export function sendSnap(
   request: FastifyRequest,
@@ -114,7 +111,7 @@ export function sendSnap(
   request.logFields = { ...request.logFields, responseCode: code };
   const { status, message } = SNAP_CASES[snapCase];
   const body = JSON.stringify({ responseCode: code, responseMessage: message, ...fields });
-  return reply.code(status).headers(headersNow()).send(body);
+  return reply.code(status).headers(HEADERS).send(body);
 }
 
 /** SNAP names no challenge; HTTP asks for one. */
@@ -131,7 +128,8 @@ export const snapErrorForm: ErrorForm = (error, request) => {
   const detail = error.message === '' ? '' : ` [${error.message}]`;
   return {
     statusCode: status,
-    headers: { ...headersNow(), ...challengeOf(snapCase), ...error.headers },
+    // For an error that is written to the bare socket. snap-server.ts replaces it in any other answer.
+    headers: { ...HEADERS, 'x-timestamp': snapTimestamp(Date.now()), ...challengeOf(snapCase), ...error.headers },
     body: JSON.stringify({
       responseCode: code,
       responseMessage: cut(`${message}${detail}`, MESSAGE_LENGTH_MAX),

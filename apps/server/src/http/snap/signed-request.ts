@@ -23,6 +23,8 @@ export interface SnapAuthentication {
   readonly throttle: FailureThrottle;
   readonly credentialsOf: (client: SnapClientRecord) => SnapCredentials;
   readonly metrics: Pick<Metrics, 'authenticationFailures'>;
+  /** PostgreSQL's time, in milliseconds since 1970: the clock of this process may have jumped. */
+  readonly now: () => number;
 }
 
 const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
@@ -44,7 +46,7 @@ export async function authenticateSnap(
     authorization === ''
       ? await authenticateByKey(request, dependencies)
       : await authenticateByToken(request, authorization, dependencies);
-  requireRecentTimestamp(timestampMs, snap.clockSkewSeconds);
+  requireRecentTimestamp(timestampMs, dependencies.now(), snap.clockSkewSeconds);
   return { ...caller, snap };
 }
 

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { snapTimestamp } from '../../snap/timestamp.ts';
 import { createServer, type ListenerOptions } from '../server.ts';
 import { type AccessTokenDependencies, accessToken } from './access-token.ts';
 import { type AccountInquiryDependencies, accountInquiries } from './account-inquiry.ts';
@@ -21,6 +22,11 @@ export interface SnapServerDependencies
 export function createSnapServer(dependencies: SnapServerDependencies): FastifyInstance {
   const { listener } = dependencies;
   const app = createServer({ ...listener, name: 'snap', errorForm: snapErrorForm, rewritePath: snapRouteOf });
+  // On every answer, so that a client can see how far its own clock is off.
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    reply.header('x-timestamp', snapTimestamp(dependencies.now()));
+    done(null, payload);
+  });
   readRawBodies(app);
   accessToken(app, dependencies);
   accountInquiries(app, dependencies);
