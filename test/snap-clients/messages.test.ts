@@ -211,3 +211,19 @@ test('a request with a malformed head has the code and the log line of its servi
   const line = service.logged.findLast(({ responseCode }) => responseCode === '4003600');
   assert.equal(line?.['route'], STATUS);
 });
+
+// Regression: the message said what is missing, and not whom to ask for it.
+test('a client without a scope learns whom to ask for it', async () => {
+  const clients = [
+    ['no-scopes', [], '4037301', 'no scope status:read or account:check: ask the operator for one'],
+    ['status-only', ['status:read'], '4031601', 'the scope account:check is missing: ask the operator for it'],
+  ] as const;
+  for (const [clientId, scopes, code, reason] of clients) {
+    await service.addClient(clientId, scopes);
+    const client = await addSnapClient(service, clientId);
+    const answer = await requestToken(service.snapUrl, client);
+    const refused =
+      answer.status === 200 ? await call(service.snapUrl, client, String(answer.body['accessToken']), ACCOUNT) : answer;
+    assert.equal(textOf(refused), `${code} Feature Not Allowed [${reason}]`);
+  }
+});

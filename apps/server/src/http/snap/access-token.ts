@@ -30,7 +30,9 @@ export function accessToken(app: FastifyInstance, dependencies: AccessTokenDepen
     requireGrantType(request);
     const scopes = SNAP_SCOPES.filter((scope) => client.scopes.has(scope));
     if (scopes.length === 0) {
-      throw new SnapRejection('FORBIDDEN', 'featureNotAllowed', { detail: `no scope: ${SNAP_SCOPES.join(' or ')}` });
+      throw new SnapRejection('FORBIDDEN', 'featureNotAllowed', {
+        detail: `no scope ${SNAP_SCOPES.join(' or ')}: ask the operator for one`,
+      });
     }
     reply.header('x-client-key', client.clientId);
     return sendSnap(request, reply, 'successful', {

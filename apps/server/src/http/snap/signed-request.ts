@@ -70,7 +70,8 @@ async function authenticateByToken(
   }
   const { caller } = authentication;
   const { snap, clientId } = caller.client;
-  if (snap === null) throw unauthorized('the client has no SNAP keys');
+  if (snap === null)
+    throw unauthorized('the client has no SNAP keys: give the operator your public key, and get a secret');
   const signature = readSignature(headerOf(request.headers, 'X-SIGNATURE'));
   const token = authorization.replace(/^Bearer +/i, '');
   const { secrets } = dependencies.credentialsOf(snap);

@@ -57,7 +57,9 @@ export function signedService(
     const decision = await (allowed ? limiter.take(key, limit) : limiter.peek(key, limit));
     setRateLimitHeaders(reply, rateLimit, decision);
     if (!allowed)
-      throw new SnapRejection('FORBIDDEN', 'featureNotAllowed', { detail: `the scope ${scope} is missing` });
+      throw new SnapRejection('FORBIDDEN', 'featureNotAllowed', {
+        detail: `the scope ${scope} is missing: ask the operator for it`,
+      });
     if (!decision.admitted) throw tooManyRequests(decision.resetMs);
     await requireNewExternalId(database, snap, headerOf(request.headers, 'X-EXTERNAL-ID'));
     return answer({ request, reply, clientId: caller.client.clientId, fields: bodyFields(request) });
