@@ -10,32 +10,33 @@ interface HeaderRule {
   readonly is: string;
 }
 
+/** Of times, for messages. */
+export const TIME_FORM = 'a time with a time zone, such as 2026-11-21T11:32:26+07:00';
+
+/** A text of 1 to `lengthMax` characters of ASCII, without spaces. */
+const visible = (lengthMax: number): Pick<HeaderRule, 'form' | 'is'> => ({
+  form: new RegExp(`^[!-~]{1,${lengthMax}}$`),
+  is: `1 to ${lengthMax} characters of ASCII, without spaces`,
+});
+
 /** ASPI has no length for it: the longest is the hex of a signature by an RSA key of 8,192 bits. */
 const SIGNATURE: HeaderRule = { name: 'X-SIGNATURE', form: /^[A-Za-z0-9+/]{1,2048}={0,2}$/, is: 'base64 or hex' };
-const TIMESTAMP: HeaderRule = {
-  name: 'X-TIMESTAMP',
-  form: /^[0-9T:.Z+-]{1,40}$/,
-  is: 'a time with a time zone, such as 2026-11-21T11:32:26+07:00',
-};
+const TIMESTAMP: HeaderRule = { name: 'X-TIMESTAMP', form: /^[0-9T:.Z+-]{1,40}$/, is: TIME_FORM };
 
 /** Of a client without a setting of its own; docs/snap-clients.md. */
 export const EXTERNAL_ID_FORM = '1 to 36 digits';
 
 /** Of the token request. */
-export const TOKEN_HEADERS: readonly HeaderRule[] = [
-  TIMESTAMP,
-  { name: 'X-CLIENT-KEY', form: /^[!-~]{1,64}$/, is: '1 to 64 characters of ASCII, without spaces' },
-  SIGNATURE,
-];
+export const TOKEN_HEADERS: readonly HeaderRule[] = [TIMESTAMP, { name: 'X-CLIENT-KEY', ...visible(64) }, SIGNATURE];
 
 /** Of every other request. */
 export const SERVICE_HEADERS: readonly HeaderRule[] = [
   TIMESTAMP,
   SIGNATURE,
-  { name: 'X-PARTNER-ID', form: /^[!-~]{1,36}$/, is: '1 to 36 characters of ASCII, without spaces' },
+  { name: 'X-PARTNER-ID', ...visible(36) },
   // What it may hold depends on the client, which is not known yet.
   { name: 'X-EXTERNAL-ID', form: /^[ -~]{1,64}$/, is: EXTERNAL_ID_FORM },
-  { name: 'CHANNEL-ID', form: /^[!-~]{1,5}$/, is: '1 to 5 characters of ASCII, without spaces' },
+  { name: 'CHANNEL-ID', ...visible(5) },
 ];
 
 /** @throws SnapRejection for the first header that is missing or malformed */

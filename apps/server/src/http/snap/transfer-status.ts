@@ -17,6 +17,7 @@ import { CODES_BY_FAILURE_REASON } from '../../snap/failure-codes.ts';
 import { snapTimestamp } from '../../snap/timestamp.ts';
 import type { RetryAfter } from '../check-status/transaction-answer.ts';
 import { mandatoryText, optionalText } from './body.ts';
+import { TIME_FORM } from './headers.ts';
 import { malformed, missing, SnapRejection, sendSnap } from './response-codes.ts';
 import { SNAP_SERVICES } from './services.ts';
 import { type SignedServiceDependencies, type SnapCall, signedService } from './signed-service.ts';
@@ -77,8 +78,7 @@ function readInquiry(fields: JsonObject): StatusInquiry {
   const externalId = optionalText(fields, 'originalExternalId', LENGTHS.externalId);
   const time = optionalText(fields, 'transactionDate', LENGTHS.time);
   const createdOn = time === null ? null : parseInstant(time);
-  if (time !== null && createdOn === null)
-    throw malformed('transactionDate', 'a time with a time zone, such as 2026-11-21T11:32:26+07:00');
+  if (time !== null && createdOn === null) throw malformed('transactionDate', TIME_FORM);
   const transactionId =
     originalReferenceNo !== null && isTransactionId(originalReferenceNo) ? originalReferenceNo : null;
   if (referenceId === null && transactionId === null && externalId === null) {

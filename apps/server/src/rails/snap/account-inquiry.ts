@@ -114,7 +114,7 @@ export function accountVerdict(
 
 /** What the response code alone says; null for a success. */
 export function outcomeOfCode(code: ResponseCode, codes: SnapProfile['codes']): InquiryOutcome | null {
-  const meaning = `${code.httpStatus} ${code.case}`;
+  const { meaning } = code;
   const known = ownProperty(codes, `${code.service} ${meaning}`) ?? ACCOUNT_CODES.get(meaning);
   if (known === undefined) return meaning === SUCCESSFUL ? null : noVerdict(reasonForResponseCode(code), code);
   return isAccountStatus(known)

@@ -54,9 +54,9 @@ const REASONS: ReadonlyMap<string, NoVerdictReason> = new Map([
 ]);
 
 /** Why a response code gives no result. Only a bank that has read the inquiry sends a response code. */
-export function reasonForResponseCode({ httpStatus, case: caseCode }: ResponseCode): NoVerdictReason {
+export function reasonForResponseCode({ httpStatus, meaning }: ResponseCode): NoVerdictReason {
   if (httpStatus === 400) return 'rejected_by_bank';
-  return REASONS.get(`${httpStatus} ${caseCode}`) ?? reasonForHttpStatus(httpStatus);
+  return REASONS.get(meaning) ?? reasonForHttpStatus(httpStatus);
 }
 
 /**
@@ -69,11 +69,8 @@ const PERHAPS_EXECUTED: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether a transfer may have been executed that was answered with this code. */
-export const isPerhapsExecuted = ({ httpStatus, case: caseCode }: ResponseCode): boolean =>
-  PERHAPS_EXECUTED.has(`${httpStatus} ${caseCode}`);
+export const isPerhapsExecuted = ({ meaning }: ResponseCode): boolean => PERHAPS_EXECUTED.has(meaning);
 
 /** Why a transfer failed, by the response code of its rejection. Unknown codes are REJECTED_BY_BANK. */
-export function failureReasonOf(code: ResponseCode | null): FailureReason {
-  const meaning = code === null ? '' : `${code.httpStatus} ${code.case}`;
-  return ownProperty(FAILURE_REASONS_BY_CODE, meaning) ?? 'REJECTED_BY_BANK';
-}
+export const failureReasonOf = (code: ResponseCode | null): FailureReason =>
+  ownProperty(FAILURE_REASONS_BY_CODE, code?.meaning ?? '') ?? 'REJECTED_BY_BANK';

@@ -29,10 +29,7 @@ export interface SnapExchange {
  * Whether a 401 has the case code 00: the signature is wrong or the client unknown (ASPI, "response code"). It would be
  * the same the next time, and a bank may lock out a partner who repeats it.
  */
-function rejectsClient({ body }: BankReply): boolean {
-  const code = parseReply(body)?.responseCode;
-  return code?.httpStatus === 401 && code.case === '00';
-}
+const rejectsClient = ({ body }: BankReply): boolean => parseReply(body)?.responseCode?.meaning === '401 00';
 
 /**
  * The exchange that all requests to a bank share: access token, signature, headers, and one retry with a new token

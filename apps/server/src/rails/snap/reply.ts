@@ -1,12 +1,14 @@
 import { isJsonObject, type JsonObject, numberText, readExactJson } from '../../lib/exact-json.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 
-/** `responseCode`: HTTP status, service code and case code (ASPI; letters occur in the service code). */
+/** `responseCode`: HTTP status, service code and case code (ASPI). */
 export interface ResponseCode {
   readonly text: string;
   readonly httpStatus: number;
+  /** Letters occur in it. */
   readonly service: string;
-  readonly case: string;
+  /** HTTP status and case code, such as `404 11`: what it says, whichever service says it. */
+  readonly meaning: string;
 }
 
 export interface Reply {
@@ -45,5 +47,10 @@ const RESPONSE_CODE = /^\d{3}[0-9A-Z]{2}\d{2}$/;
 /** Null when it is missing or malformed. */
 export function parseResponseCode(text: string | undefined): ResponseCode | null {
   if (text === undefined || !RESPONSE_CODE.test(text)) return null;
-  return { text, httpStatus: Number(text.slice(0, 3)), service: text.slice(3, 5), case: text.slice(5) };
+  return {
+    text,
+    httpStatus: Number(text.slice(0, 3)),
+    service: text.slice(3, 5),
+    meaning: `${text.slice(0, 3)} ${text.slice(5)}`,
+  };
 }

@@ -12,7 +12,7 @@ export interface SentStatusInquiry {
   readonly reference: string;
   /** The X-EXTERNAL-ID of the transfer's order; null where it is not known. */
   readonly externalId: string | null;
-  /** The service code of the transfer: `17` within the bank, `18` to another one. */
+  /** The code of the service that ordered the transfer, such as `17` within the bank. */
   readonly service: string;
   /** With two decimal places. */
   readonly amount: string;
@@ -70,11 +70,10 @@ function transferStatus(
   if (code.service !== ownCode || code.httpStatus !== httpStatus) return noStatus('invalid_response', code.text);
   if (TEXT_FIELDS.some((name) => nonTextOf(reply, name) !== undefined)) return noStatus('invalid_response', code.text);
 
-  const meaning = `${code.httpStatus} ${code.case}`;
-  if (meaning === TRANSACTION_NOT_FOUND) {
+  if (code.meaning === TRANSACTION_NOT_FOUND) {
     return contradicts(reply, sent) ? noStatus('invalid_response', code.text) : unknown(code.text);
   }
-  if (meaning !== SUCCESSFUL) return noStatus(reasonForResponseCode(code), code.text);
+  if (code.meaning !== SUCCESSFUL) return noStatus(reasonForResponseCode(code), code.text);
   if (!namesTransfer(reply, sent) || contradicts(reply, sent)) return noStatus('invalid_response', code.text);
   return outcomeOf(reply, code.text);
 }
@@ -103,9 +102,8 @@ const isEmptyAmount = (value: unknown): boolean =>
   isJsonObject(value) && value['value'] === '' && value['currency'] === '';
 
 function isAmount(value: unknown, { amount, currency }: SentStatusInquiry): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  const given = value as Record<string, unknown>;
-  return parseMoney(readText(given['value']) ?? '') === amount && given['currency'] === currency;
+  if (!isJsonObject(value)) return false;
+  return parseMoney(readText(value['value']) ?? '') === amount && value['currency'] === currency;
 }
 
 /** `latestTransactionStatus` (ASPI, service 36). The time in the reply is that of the order, so it is not used. */

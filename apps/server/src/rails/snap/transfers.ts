@@ -78,7 +78,7 @@ const createTransferOrders = ({ bankCode }: SnapProfile): SnapService<TransferOr
     if (code === null || code.httpStatus !== httpStatus) return { kind: 'unknown' };
     if (httpStatus < 300) return { kind: 'accepted' };
     // Each order has a new X-EXTERNAL-ID. If the bank has seen it, the same request may have arrived twice.
-    const isConflict = `${httpStatus} ${code.case}` === '409 00';
+    const isConflict = code.meaning === '409 00';
     const isRejected = httpStatus >= 400 && httpStatus < 500 && !isConflict && !isPerhapsExecuted(code);
     return isRejected ? { kind: 'rejected', code: code.text } : { kind: 'unknown' };
   },
