@@ -107,12 +107,12 @@ function createStatusInquiry(settings: SnapSettings, exchange: SnapExchange): No
   };
 }
 
-/** RTGS and SKN, which carry what is too much for other transfers: a core orders them as such. */
-const CLEARING_SERVICES: ReadonlySet<string> = new Set(['22', '23']);
+/** They carry what is too much for other transfers, so a core knows that it orders one. */
+const RTGS_AND_SKN: ReadonlySet<string> = new Set(['22', '23']);
 
 /** The code of the service that ordered the transfer at this bank. */
 function transferServiceOf({ bank, serviceCode }: StatusInquiry, settings: SnapSettings): string {
-  if (serviceCode !== null && CLEARING_SERVICES.has(serviceCode)) return serviceCode;
+  if (serviceCode !== null && RTGS_AND_SKN.has(serviceCode)) return serviceCode;
   const { transferIntrabank, transferInterbank } = profileOf(settings).services;
   const isIntrabank = bank !== null && bank.bic === settings.ownBank;
   return ((isIntrabank ? transferIntrabank : null) ?? transferInterbank).code;
