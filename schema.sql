@@ -180,6 +180,16 @@ create table tiba.callback_outbox (
   constraint callback_outbox_pkey PRIMARY KEY (client_id, endpoint_id, sequence)
 );
 
+create table tiba.callback_outbox_ranges (
+  first_sequence bigint not null,
+  last_sequence bigint not null,
+  due_at timestamp with time zone default now() not null,
+  client_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  constraint callback_outbox_ranges_length CHECK ((((last_sequence - first_sequence) >= 0) AND ((last_sequence - first_sequence) <= 999))),
+  constraint callback_outbox_ranges_pkey PRIMARY KEY (client_id, endpoint_id, last_sequence)
+);
+
 create table tiba.callback_replay_endpoints (
   client_id text collate "C" not null,
   replay_id text collate "C" not null,
@@ -272,7 +282,7 @@ create table tiba.events (
   client_id text collate "C" not null,
   subject_id text collate "C" not null,
   data text,
-  constraint events_data_unless_of_a_transaction CHECK (((data IS NOT NULL) OR starts_with((kind)::text, 'disbursement.'::text))),
+  constraint events_data_unless_of_a_transaction CHECK (((data IS NOT NULL) OR (kind = ANY (ARRAY['disbursement.succeeded'::tiba.event_kind, 'disbursement.failed'::tiba.event_kind, 'disbursement.overdue'::tiba.event_kind, 'disbursement.reversed'::tiba.event_kind])))),
   constraint events_pkey PRIMARY KEY (client_id, sequence)
 );
 
@@ -575,7 +585,7 @@ CREATE INDEX callback_replays_created_at ON tiba.callback_replays USING btree (c
 
 CREATE INDEX callback_replays_running ON tiba.callback_replays USING btree (replay_id, client_id) WHERE (state = 'RUNNING'::text);
 
-CREATE INDEX events_occurred_at ON tiba.events USING btree (client_id, occurred_at, sequence);
+CREATE INDEX events_occurred_at ON tiba.events USING btree (client_id, occurred_at);
 
 CREATE INDEX events_subject_id ON tiba.events USING hash (subject_id);
 

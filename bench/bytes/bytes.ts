@@ -42,8 +42,8 @@ export async function measureBytes(context: BenchContext, transactions: number):
     await withDatabase(context, connectionString, deleteHistory);
     // New history and new transactions would use the space again. Here it is given back, so that what is left can be
     // seen.
-    await client.query(`vacuum full tiba.status_messages, tiba.events, tiba.callback_outbox, tiba.callback_attempts,
-         tiba.transactions_in_process`);
+    await client.query(`vacuum full tiba.status_messages, tiba.events, tiba.callback_outbox,
+         tiba.callback_outbox_ranges, tiba.callback_attempts, tiba.transactions_in_process`);
     const kept = sum((await readRelations(client)).map(({ bytes }) => bytes));
     const [all, hot] = [sum(updates.map((each) => each.updated)), sum(updates.map((each) => each.hot))];
     const text = [

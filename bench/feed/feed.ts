@@ -123,7 +123,7 @@ interface Copy {
 /** The tables with the rows that a feed of each kind has added. */
 const COPIED: Readonly<Record<FedStatus, readonly string[]>> = {
   PROCESS: ['tiba.status_messages', 'tiba.transactions_in_process'],
-  SUCCESS: ['tiba.status_messages', 'tiba.transactions_final', 'tiba.events', 'tiba.callback_outbox'],
+  SUCCESS: ['tiba.status_messages', 'tiba.transactions_final', 'tiba.events', 'tiba.callback_outbox_ranges'],
 };
 
 /** A database with the same tables and indexes, and with the same rows from the rounds before. */

@@ -71,7 +71,9 @@ async function makeHistory(client: TestClient): Promise<string[]> {
     assert.equal((await service.feed(update)).status, 200);
   }
   await eventually('all are delivered', async () => {
-    const open = await sql('select from tiba.callback_outbox where endpoint_id = $1', [endpointId]);
+    const open = await sql(`select from tiba.callback_deliveries where endpoint_id = $1 and state = 'pending'`, [
+      endpointId,
+    ]);
     return open.length === 0;
   });
   await receiver.close();

@@ -26,6 +26,7 @@ async function begin(
   // Pending deliveries of other tests would become due each time the clock advances.
   await setup.database.query('delete from tiba.callback_attempts');
   await setup.database.query('delete from tiba.callback_outbox');
+  await setup.database.query('delete from tiba.callback_outbox_ranges');
   await setup.database.query(`update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'client'
                                where disabled_at is null`);
   const receiver = await startCallbackReceiver(context, answer);

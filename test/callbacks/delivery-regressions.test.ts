@@ -188,6 +188,7 @@ test('on a distributed database too, a 410 of the former URL does not disable th
   const database = { ...setup.database, distributed: true };
   const endpoint = await setup.addEndpoint('https://callbacks.example.com/former');
   await setup.succeed(1);
+  await setup.takeOutOfRanges(endpoint);
   const [claimed] = await claimDeliveries(database, endpoint, { limit: 1, leaseMs: 60_000 });
   await changeEndpoint(database, endpoint, { url: 'https://callbacks.example.com/current' });
   const result = attemptOf(claimed ?? assert.fail(), { httpStatus: 410 });

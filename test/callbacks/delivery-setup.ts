@@ -9,6 +9,7 @@ import { parseUpdate } from '../../apps/server/src/feed/parse-update.ts';
 import type { Log } from '../../apps/server/src/observability/log.ts';
 import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import { createGuardedHttp } from '../../apps/server/src/outbound/guarded-http.ts';
+import { takeOutOfRanges } from '../../apps/server/src/postgres/callback-outbox-ranges.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
 import type { EndpointKey } from '../../apps/server/src/postgres/due-endpoints.ts';
@@ -66,6 +67,8 @@ export interface DeliverySetup {
   addEndpoint(url: string, kinds?: readonly string[]): Promise<Endpoint>;
   /** Applies updates that `count` new transactions have succeeded. Returns the expected webhook-ids. */
   succeed(count: number): Promise<string[]>;
+  /** Gives each delivery to the endpoint a row of its own, as a claim does. */
+  takeOutOfRanges(endpoint: EndpointKey): Promise<void>;
   /** Starts another dispatcher with its own connections, like another process. It closes with the test. */
   startDispatcher(context: TestContext): CallbackDispatcher;
   deliveriesTo(endpoint: EndpointKey): Promise<readonly DeliveryState[]>;
@@ -103,6 +106,8 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
       return { clientId: 'alpha', endpointId, secret };
     },
     succeed: createSuccesses(database),
+    takeOutOfRanges: (endpoint) =>
+      database.transaction((query) => takeOutOfRanges(query, endpoint, { first: 1, last: 1_000_000 })),
     startDispatcher: (context) => startDispatcher(context, { testDatabase, seal, log, clock }),
     deliveriesTo: (endpoint) => deliveriesTo(database, endpoint),
     async untilAttempts(endpoint, count) {

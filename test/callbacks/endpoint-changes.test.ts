@@ -62,7 +62,7 @@ async function lockWaits(): Promise<number> {
   return rows.length;
 }
 
-async function sequencesIn(table: 'events' | 'callback_outbox', endpointId: string | null): Promise<number[]> {
+async function sequencesIn(table: 'events' | 'callback_deliveries', endpointId: string | null): Promise<number[]> {
   const rows = await setup.database.query<{ sequence: number }>(
     `select sequence::int from tiba.${table}
       where client_id = 'alpha' ${endpointId === null ? '' : 'and endpoint_id = $1'} order by sequence`,
@@ -105,7 +105,7 @@ for (const [name, { prepare, change }] of Object.entries(CHANGES)) {
       await (releasing ?? release());
       await feeding;
       const committedLater = (await sequencesIn('events', null)).filter((sequence) => !before.has(sequence));
-      const delivered = new Set(await sequencesIn('callback_outbox', endpointId));
+      const delivered = new Set(await sequencesIn('callback_deliveries', endpointId));
       assert.deepEqual(
         committedLater.filter((sequence) => !delivered.has(sequence)),
         [],
@@ -131,7 +131,10 @@ for (const [name, { prepare, change }] of Object.entries(CHANGES)) {
       };
       await change(feedBeforeCommit, endpointId);
       await feeding;
-      assert.deepEqual(await sequencesIn('callback_outbox', endpointId), (await sequencesIn('events', null)).slice(-1));
+      assert.deepEqual(
+        await sequencesIn('callback_deliveries', endpointId),
+        (await sequencesIn('events', null)).slice(-1),
+      );
     });
   });
 }
@@ -142,7 +145,7 @@ test('an endpoint that is registered before the first event of its client gets i
   try {
     await register(fresh.database, 'ep_first');
     await fresh.succeed(2);
-    const rows = await fresh.database.query('select sequence::int from tiba.callback_outbox order by sequence');
+    const rows = await fresh.database.query('select sequence::int from tiba.callback_deliveries order by sequence');
     assert.deepEqual(
       rows.map(({ sequence }) => sequence),
       [1, 2],

@@ -93,7 +93,10 @@ async function makeRecords(): Promise<void> {
     async () => (await sql('select from tiba.account_checks')).length === 2,
   );
   await eventually('all callbacks are delivered', async () => {
-    return (await sql('select from tiba.callback_outbox where endpoint_id = $1', [endpointId])).length === 0;
+    return (
+      (await sql(`select from tiba.callback_deliveries where endpoint_id = $1 and state = 'pending'`, [endpointId]))
+        .length === 0
+    );
   });
   await receiver.close();
   await sql(`update tiba.events set occurred_at = ${daysEarlier('occurred_at', 100)} where client_id = $1`, [clientId]);

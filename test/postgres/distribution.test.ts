@@ -336,11 +336,25 @@ suite('distributing', () => {
     const database = openDatabase({ connection: own.connection, connectionsMax: 1, log: pino({ level: 'silent' }) });
     try {
       await querySql(own, CITUS);
+      await querySql(
+        own,
+        `insert into tiba.callback_outbox_ranges (client_id, endpoint_id, first_sequence, last_sequence)
+         values ('alpha', 'ep_1', 1, 3), ('beta', 'ep_2', 7, 7)`,
+      );
       const tables: string[] = [];
       await distribute(database, (table) => tables.push(table));
       await distribute(database, assert.fail);
       assert.equal(await isDistributed(database), true);
-      assert.equal(tables.length, 12);
+      assert.equal(tables.length, 13);
+      const deliveries = await querySql(
+        own,
+        "select client_id || ' ' || sequence as key from tiba.callback_outbox order by 1",
+      );
+      assert.deepEqual(
+        deliveries.map(({ key }) => key),
+        ['alpha 1', 'alpha 2', 'alpha 3', 'beta 7'],
+      );
+      assert.deepEqual(await querySql(own, 'select from tiba.callback_outbox_ranges'), []);
       const sources = (await querySql(own, FOREIGN_KEYS)).map(({ source }) => source);
       assert.deepEqual(sources, ['callback_endpoints', 'client_secret_uses', 'event_sequences']);
     } finally {

@@ -126,7 +126,10 @@ test('events go, except for one with an open delivery; a reader before them gets
   const { endpointId } = await register(service, { url: receiver.url }, client.token);
   await feedEvents(client, 6);
   await eventually('all are delivered', async () => {
-    return (await sql('select from tiba.callback_outbox where endpoint_id = $1', [endpointId])).length === 0;
+    return (
+      (await sql(`select from tiba.callback_deliveries where endpoint_id = $1 and state = 'pending'`, [endpointId]))
+        .length === 0
+    );
   });
   await receiver.close();
   const body = { client_id: client.clientId };
@@ -198,9 +201,10 @@ for (const table of ['callback_endpoints', 'clients']) {
     const reason = table === 'clients' ? '' : `, disabled_reason = 'failing'`;
     await sql(`update tiba.${table} set disabled_at = now() ${reason} where client_id = $1`, own);
     assert.deepEqual(await eventBatches(2), [2]);
-    assert.deepEqual(await sql('select sequence::int from tiba.callback_outbox where endpoint_id = $1', [endpointId]), [
-      { sequence: 3 },
-    ]);
+    assert.deepEqual(
+      await sql('select sequence::int from tiba.callback_deliveries where endpoint_id = $1', [endpointId]),
+      [{ sequence: 3 }],
+    );
   });
 }
 

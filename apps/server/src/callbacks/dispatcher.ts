@@ -15,9 +15,10 @@ import { createEndpointQueue, type Draining, type EndpointQueue } from './endpoi
 import { ATTEMPT_TIMEOUT_MS, type SendCallback } from './send.ts';
 
 /**
- * Delivers events to callback endpoints. The outbox is the table `tiba.callback_outbox`, and nothing else holds
- * what is due and when. A notification only says that an endpoint may have deliveries due, and a look at the table each
- * second finds those without one. So no crash, of this process or of its connection to PostgreSQL, loses a delivery.
+ * Delivers events to callback endpoints. The outbox is the tables `tiba.callback_outbox_ranges`, until the first claim,
+ * and `tiba.callback_outbox`: nothing else holds what is due and when. A notification only says that an endpoint may
+ * have deliveries due, and a look at the tables each second finds those without one. So no crash, of this process or of
+ * its connection to PostgreSQL, loses a delivery.
  */
 export interface CallbackDispatcher {
   /** Claims deliveries of this endpoint, if any are due. */

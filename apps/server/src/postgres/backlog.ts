@@ -28,18 +28,27 @@ export async function readBacklog(database: Database): Promise<Backlog> {
        (select count(*)::integer from (
          select 1 from tiba.status_inquiries where review_since is not null limit $1
        ) counted) as reviews,
-       (select count(*)::integer from (
-         select 1 from tiba.callback_outbox where state = 'pending' limit $1
+       (select least(sum(deliveries), $1)::integer from (
+         (select 1 as deliveries from tiba.callback_outbox where state = 'pending' limit $1)
+         union all
+         (select last_sequence - first_sequence + 1 from tiba.callback_outbox_ranges limit $1)
+         union all
+         select 0
        ) counted) as "deliveriesPending",
        (select coalesce(extract(epoch from max(greatest(now() - oldest.next_attempt_at, interval '0'))), 0)::float8
           from tiba.callback_endpoints e
           join tiba.clients c on c.client_id = e.client_id
          cross join lateral (
-           select d.next_attempt_at from tiba.callback_outbox d
-            where d.client_id = e.client_id and d.endpoint_id = e.endpoint_id and d.state = 'pending'
-              and (d.claimed_until is null or d.claimed_until <= now())
-            order by d.next_attempt_at
-            limit 1
+           (select d.next_attempt_at from tiba.callback_outbox d
+             where d.client_id = e.client_id and d.endpoint_id = e.endpoint_id and d.state = 'pending'
+               and (d.claimed_until is null or d.claimed_until <= now())
+             order by d.next_attempt_at
+             limit 1)
+           union all
+           (select r.due_at from tiba.callback_outbox_ranges r
+             where r.client_id = e.client_id and r.endpoint_id = e.endpoint_id
+             order by r.last_sequence
+             limit 1)
          ) oldest
          where e.disabled_at is null and c.disabled_at is null) as "oldestDueSeconds",
        (select coalesce(sum(row_count - last_sequence), 0)::integer

@@ -1,4 +1,5 @@
 import type { EventKind } from '../domain/event.ts';
+import { hasSequence } from './callback-outbox-ranges.ts';
 import type { Database } from './database.ts';
 import { databaseOfClient, ofClient } from './distributed/one-client.ts';
 import type { EndpointKey } from './due-endpoints.ts';
@@ -58,6 +59,10 @@ export const DELIVERIES = `(
          ended_at
     from tiba.callback_outbox
   union all
+  select r.client_id, r.endpoint_id, v.sequence, 'pending', 0, r.due_at, null
+    from tiba.callback_outbox_ranges r
+    join tiba.events v on v.client_id = r.client_id and ${hasSequence('v.sequence')} ${ofClient('v')}
+  union all
   select a.client_id, a.endpoint_id, a.sequence, 'delivered',
          (select max(l.attempt) from tiba.callback_attempts l
            where l.client_id = a.client_id and l.endpoint_id = a.endpoint_id and l.sequence = a.sequence
@@ -101,6 +106,12 @@ export async function listDeliveries(
           where o.client_id = e.client_id and o.endpoint_id = e.endpoint_id and ($3::text is null or o.state = $3)
             and o.sequence <= $4 and (o.sequence < $4 or o.endpoint_id < $5) ${ofClient('o')}
           order by o.sequence desc limit $6)
+        union
+        (select v.sequence from tiba.callback_outbox_ranges r
+           join tiba.events v on v.client_id = r.client_id and ${hasSequence('v.sequence')} ${ofClient('v')}
+          where r.client_id = e.client_id and r.endpoint_id = e.endpoint_id and ($3::text is null or $3 = 'pending')
+            and v.sequence <= $4 and (v.sequence < $4 or r.endpoint_id < $5) ${ofClient('r')}
+          order by v.sequence desc limit $6)
         union
         (select distinct a.sequence from tiba.callback_attempts a
           where a.client_id = e.client_id and a.endpoint_id = e.endpoint_id and a.http_status between 200 and 299

@@ -59,24 +59,39 @@ async function listOwn(
 ): Promise<UndeliveredDelivery[]> {
   const values: unknown[] = [limit];
   const parameter = (value: unknown): string => `$${values.push(value)}`;
-  const conditions = [
+  const ofEndpoint = [
     ...(filter.clientId === null ? [] : [`o.client_id = ${parameter(filter.clientId)}`]),
     ...(filter.endpointId === null ? [] : [`o.endpoint_id = ${parameter(filter.endpointId)}`]),
+  ];
+  const position =
+    after === null
+      ? null
+      : [parameter(after.clientId), parameter(after.endpointId), `${parameter(after.sequence)}::bigint`].join(', ');
+  const isAfter = (sequence: string): string[] =>
+    position === null ? [] : [`(o.client_id, o.endpoint_id, ${sequence}) > (${position})`];
+  const own = [
+    ...ofEndpoint,
     // As text in the statement: the index of exhausted deliveries is a partial one.
     ...(filter.state === null ? [] : [`o.state = '${filter.state}'`]),
-    ...(after === null
-      ? []
-      : [
-          `(o.client_id, o.endpoint_id, o.sequence)
-             > (${parameter(after.clientId)}, ${parameter(after.endpointId)}, ${parameter(after.sequence)}::bigint)`,
-        ]),
+    ...isAfter('o.sequence'),
   ];
+  const ranges = [...ofEndpoint, ...isAfter('o.last_sequence'), ...(filter.state === 'exhausted' ? ['false'] : [])];
   const rows = await database.query<UndeliveredRow>(
     `select o.client_id, o.endpoint_id, o.sequence, e.url, v.kind, v.subject_id, v.occurred_at, o.state, o.attempts,
-            greatest(o.next_attempt_at, o.claimed_until) as next_attempt_at, o.ended_at,
-            l.started_at, l.http_status, l.error
-       from (select * from tiba.callback_outbox o where ${[...conditions, 'true'].join(' and ')} ${ofClient('o')}
-              order by o.client_id, o.endpoint_id, o.sequence limit $1) as o
+            o.next_attempt_at, o.ended_at, l.started_at, l.http_status, l.error
+       from ((select o.client_id, o.endpoint_id, o.sequence, o.state, o.attempts,
+                     greatest(o.next_attempt_at, o.claimed_until) as next_attempt_at, o.ended_at
+                from tiba.callback_outbox o where ${[...own, 'true'].join(' and ')} ${ofClient('o')}
+               order by o.client_id, o.endpoint_id, o.sequence limit $1)
+             union all
+             (select o.client_id, o.endpoint_id, s.sequence, 'pending', 0, o.due_at, null
+                from (select * from tiba.callback_outbox_ranges o
+                       where ${[...ranges, 'true'].join(' and ')} ${ofClient('o')}
+                       order by o.client_id, o.endpoint_id, o.last_sequence limit $1) o
+               cross join lateral generate_series(o.first_sequence, o.last_sequence) as s (sequence)
+               where ${[...isAfter('s.sequence'), 'true'].join(' and ')}
+               order by o.client_id, o.endpoint_id, s.sequence limit $1)
+              order by client_id, endpoint_id, sequence limit $1) as o
        join tiba.callback_endpoints e
          on e.client_id = o.client_id and e.endpoint_id = o.endpoint_id ${ofClient('e')}
        left join tiba.events v on v.client_id = o.client_id and v.sequence = o.sequence ${ofClient('v')}

@@ -7,6 +7,7 @@ import {
   type DeliveryRow,
   toDelivery,
 } from './callback-history.ts';
+import { hasSequence, takeOutOfRanges } from './callback-outbox-ranges.ts';
 import type { Database, Query } from './database.ts';
 import { databaseOfClient } from './distributed/one-client.ts';
 import { type EndpointKey, notifyDue } from './due-endpoints.ts';
@@ -26,17 +27,21 @@ export function replayDelivery(database: Database, key: DeliveryKey): Promise<De
     );
     if (rows[0] === undefined) return 'not_found';
     if (rows[0].disabled) return 'disabled';
-    const { rowCount } = await query(
+    // A delivery needs its event: their retention waits for this.
+    const { rowCount } = await query('select from tiba.events where client_id = $1 and sequence = $2 for key share', [
+      clientId,
+      sequence,
+    ]);
+    if (rowCount === 0) return 'not_found';
+    await takeOutOfRanges(query, key, { first: sequence, last: sequence });
+    await query(
       `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at, attempts, attempts_before)
        select v.client_id, $2, v.sequence, now(), a.attempts, a.attempts
          from tiba.events v ${JOIN_ATTEMPTS}
         where v.client_id = $1 and v.sequence = $3
-          -- A delivery needs its event: their retention waits for this.
-          for key share of v
        on conflict (client_id, endpoint_id, sequence) do update set ${RESTART_SCHEDULE}`,
       [clientId, endpointId, sequence],
     );
-    if (rowCount === 0) return 'not_found';
     const { rows: replayed } = await query<DeliveryRow>(
       `select ${DELIVERY_COLUMNS}
          from ${DELIVERIES} d join tiba.events v on v.client_id = d.client_id and v.sequence = d.sequence
@@ -139,11 +144,31 @@ export const replayRange = (database: Database, key: EndpointKey, range: ReplayR
 export async function replayRangeIn(query: Query, key: EndpointKey, range: ReplayRange): Promise<ReplayOutcome> {
   const start = await startOf(query, key, range, 'for share');
   if ('outcome' in start) return start;
+  await takeOutExamined(query, key, range.events.by, start.parameters);
   const replay = query.distributed === true ? replayInTwoSteps : replayAtOnce;
   const { count, examined, more, last, last_time: lastTime } = await replay(query, range.events.by, start.parameters);
   if (count > 0) await notifyDue(query, [key]);
   const nextAfter = more ? Number(last) : null;
   return { outcome: 'replayed', count, examined, events: start.events, nextAfter, lastTime };
+}
+
+/** Of the deliveries that are replayed, those in ranges get rows of their own. */
+async function takeOutExamined(
+  query: Query,
+  key: EndpointKey,
+  by: EventRange['by'],
+  parameters: readonly unknown[],
+): Promise<void> {
+  if (query.distributed === true) return;
+  const { rows } = await query<{ first: string | null; last: string | null }>(
+    `with ${examinedSql(by, 'for key share')}
+     select min(sequence) as first, max(sequence) as last from examined
+      where ($3::text is null or $3 = 'pending')
+        and exists (select from tiba.callback_outbox_ranges where client_id = $1 and endpoint_id = $2)`,
+    parameters,
+  );
+  const { first = null, last = null } = rows[0] ?? {};
+  if (first !== null) await takeOutOfRanges(query, key, { first: Number(first), last: Number(last) });
 }
 
 interface ExaminedRow extends Record<string, unknown> {
@@ -282,8 +307,8 @@ const RANGES = {
   sequence: { condition: 'sequence > $5::bigint and sequence <= $6::bigint', order: ['sequence'] },
 } as const;
 
-/** SQL: the next events of the range as `examined`, and as `selected` those that are replayed. */
-function selectedSql(by: EventRange['by'], lock: 'for key share' | ''): string {
+/** SQL: the next events of the range as `examined`. */
+function examinedSql(by: EventRange['by'], lock: 'for key share' | ''): string {
   const { condition, order } = RANGES[by];
   return `
 remaining as (
@@ -294,15 +319,24 @@ remaining as (
      ${lock}
 ), examined as (
   select * from remaining order by ${order.join(', ')} limit $4::int
-), selected as (
+)`;
+}
+
+/** SQL: the same, and as `selected` those that are replayed. */
+function selectedSql(by: EventRange['by'], lock: 'for key share' | ''): string {
+  return `${examinedSql(by, lock)}, selected as (
   select v.sequence, v.kind, v.subject_id, a.attempts
     from examined v
     join tiba.callback_endpoints e on e.client_id = $1 and e.endpoint_id = $2
     left join tiba.callback_outbox d
       on d.client_id = $1 and d.endpoint_id = $2 and d.sequence = v.sequence
+    left join lateral (
+      select 'pending' as state from tiba.callback_outbox_ranges r
+       where r.client_id = $1 and r.endpoint_id = $2 and ${hasSequence('v.sequence')} limit 1) r on true
    ${JOIN_ATTEMPTS}
-   where (d.state is not null or a.delivered or v.kind::text = any (e.kinds))
-     and ($3::text is null or coalesce(d.state, case when a.delivered then 'delivered' end, 'missing') = $3)
+   where (coalesce(d.state, r.state) is not null or a.delivered or v.kind::text = any (e.kinds))
+     and ($3::text is null
+          or coalesce(d.state, r.state, case when a.delivered then 'delivered' end, 'missing') = $3)
 )`;
 }
 

@@ -1,4 +1,5 @@
 import type { EventKind } from '../domain/event.ts';
+import { OUTBOX_RANGES_SQL, outboxRangeRows } from './callback-outbox-ranges.ts';
 import { copyRow, copySql } from './copy.ts';
 import type { Database, Query } from './database.ts';
 import { insertEventsOf } from './distributed/events.ts';
@@ -45,7 +46,7 @@ export async function insertEvents(query: Query, events: readonly NewEvent[]): P
   }
   const rows = await numberEvents(query, byClient);
   const eventRows: string[] = [];
-  const deliveryRows: string[] = [];
+  const rangeRows: string[] = [];
   const due: EndpointKey[] = [];
   // Client by client: the rows of one client are then side by side in the indexes.
   for (const { client_id: clientId, last_sequence: last, endpoint_ids: endpointIds, kinds } of rows) {
@@ -54,16 +55,16 @@ export async function insertEvents(query: Query, events: readonly NewEvent[]): P
     for (const [index, event] of own.entries()) eventRows.push(eventRow(event, String(first + index)));
     for (const [position, endpointId] of endpointIds.entries()) {
       const wanted = new Set(kinds[position]?.split(','));
-      const count = deliveryRows.length;
-      for (const [index, { kind }] of own.entries()) {
-        if (wanted.has(kind)) deliveryRows.push(copyRow([clientId, endpointId, String(first + index)]));
-      }
-      if (deliveryRows.length > count) due.push({ clientId, endpointId });
+      const endpoint = { clientId, endpointId };
+      const sequences = own.flatMap(({ kind }, index) => (wanted.has(kind) ? [first + index] : []));
+      if (sequences.length === 0) continue;
+      rangeRows.push(...outboxRangeRows(endpoint, sequences));
+      due.push(endpoint);
     }
   }
   await query.copy(EVENTS_SQL, eventRows.join(''));
-  if (deliveryRows.length === 0) return;
-  await query.copy(DELIVERIES_SQL, deliveryRows.join(''));
+  if (rangeRows.length === 0) return;
+  await query.copy(OUTBOX_RANGES_SQL, rangeRows.join(''));
   await notifyDue(query, due);
 }
 
@@ -108,9 +109,6 @@ const EVENTS_SQL = copySql('tiba.events', [
   'kind',
   'data',
 ]);
-
-// They are due at once, by PostgreSQL's clock.
-const DELIVERIES_SQL = copySql('tiba.callback_outbox', ['client_id', 'endpoint_id', 'sequence']);
 
 interface NumberedRow extends Record<string, unknown> {
   client_id: string;

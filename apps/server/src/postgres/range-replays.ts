@@ -238,12 +238,16 @@ async function countDue(query: Query, { clientId, endpointId }: EndpointReplay, 
   // In the order of the index of what is due: by the key, all deliveries that wait for a later attempt would be read.
   const { rows } = await query<{ count: number }>(
     `select count(*)::int as count
-       from (select from tiba.callback_outbox
-              where client_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at <= now()
-              order by next_attempt_at limit $3) as due`,
+       from ((select from tiba.callback_outbox
+               where client_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at <= now()
+               order by next_attempt_at limit $3)
+             union all
+             (select from tiba.callback_outbox_ranges r
+               cross join lateral generate_series(r.first_sequence, r.last_sequence)
+               where r.client_id = $1 and r.endpoint_id = $2 limit $3)) as due`,
     [clientId, endpointId, max],
   );
-  return rows[0]?.count ?? 0;
+  return Math.min(rows[0]?.count ?? 0, max);
 }
 
 /** How a replay ends that cannot go on. */

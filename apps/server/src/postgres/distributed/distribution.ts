@@ -15,6 +15,7 @@ const DISTRIBUTED_TABLES = [
   'other_status_updates',
   'status_inquiries',
   'callback_endpoints',
+  'callback_outbox_ranges',
   'callback_outbox',
   'callback_attempts',
   'account_checks',
@@ -58,6 +59,7 @@ export async function distribute(database: Database, onTable: (table: string) =>
       await query(`select create_reference_table('tiba.${table}')`);
     });
   }
+  await database.transaction(emptyOutboxRanges, { timeoutMs: TIMEOUT_MS });
   const [first] = DISTRIBUTED_TABLES;
   for (const table of DISTRIBUTED_TABLES) {
     const beside = table === first ? 'none' : `tiba.${first}`;
@@ -78,6 +80,17 @@ async function dropForeignKeysTo(query: Query, table: string): Promise<void> {
     [`tiba.${table}`, [...DISTRIBUTED_TABLES, KNOWN_TABLE].map((name) => `tiba.${name}`)],
   );
   for (const { name, source } of rows) await query(`alter table ${source} drop constraint ${name}`);
+}
+
+/** A distributed database has no ranges (callback-outbox-ranges.ts). */
+async function emptyOutboxRanges(query: Query): Promise<void> {
+  await query(`set local statement_timeout = ${TIMEOUT_MS}`);
+  await query(
+    `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
+     select client_id, endpoint_id, sequence, due_at
+       from tiba.callback_outbox_ranges cross join lateral generate_series(first_sequence, last_sequence) as sequence`,
+  );
+  await query('delete from tiba.callback_outbox_ranges');
 }
 
 const CITUS_MIN_MAJOR = 13;

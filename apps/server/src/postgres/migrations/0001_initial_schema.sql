@@ -432,14 +432,16 @@ create table tiba.events (
   subject_id text collate "C" not null,
   -- The subject as the API showed it at that time. null for a transaction that still looks the same.
   data text,
-  constraint events_data_unless_of_a_transaction check (data is not null or starts_with(kind::text, 'disbursement.'))
+  constraint events_data_unless_of_a_transaction check (
+    data is not null or kind in ('disbursement.succeeded', 'disbursement.failed', 'disbursement.overdue',
+                                 'disbursement.reversed'))
 ) with (autovacuum_vacuum_scale_factor = 0.01);
 -- A hash index is half the size of another one, and subjects are only compared for equality.
 -- Statements that use it compare client_id with collation "POSIX", as look-ups by reference do: otherwise PostgreSQL
 -- may read all events of the client as well.
 create index events_subject_id on tiba.events using hash (subject_id);
--- A replay selects a range of time.
-create index events_occurred_at on tiba.events (client_id, occurred_at, sequence);
+-- A replay selects a range of time. The events of a feed's batch have one time, and so one entry.
+create index events_occurred_at on tiba.events (client_id, occurred_at);
 -- Added after the other index: of two indexes that look equally good on an empty table, PostgreSQL takes the newer one.
 alter table tiba.events add constraint events_pkey primary key (client_id, sequence);
 
@@ -468,9 +470,10 @@ create table tiba.callback_endpoints (
 create index callback_endpoints_disabled_or_failing on tiba.callback_endpoints (client_id, endpoint_id)
   where disabled_at is not null or failing_since is not null;
 
--- The transactional outbox: one row for each event and endpoint until it is delivered. It references no event, because
--- it is inserted together with the event, and the retention of events looks here; and no endpoint, because one is only
--- ever disabled, and each check would cost a feed as much as an index.
+-- The transactional outbox: one row for each event and endpoint from the first claim until it is delivered. Before, it
+-- is in callback_outbox_ranges. Neither references an event, because it is inserted together with the event, and the
+-- retention of events looks here; and no endpoint, because one is only ever disabled, and each check would cost a feed
+-- as much as an index.
 create table tiba.callback_outbox (
   sequence bigint not null,
   next_attempt_at timestamptz not null default now(),
@@ -499,6 +502,22 @@ create index callback_outbox_exhausted on tiba.callback_outbox (client_id, endpo
 create index callback_outbox_due on tiba.callback_outbox (client_id, endpoint_id, next_attempt_at)
   where state = 'pending';
 
+-- Deliveries that no process has claimed yet: one row for consecutive events and one endpoint, because a row of
+-- callback_outbox for each would cost a feed an eighth of PostgreSQL's time. A claim moves the first of them there.
+create table tiba.callback_outbox_ranges (
+  first_sequence bigint not null,
+  last_sequence bigint not null,
+  due_at timestamptz not null default now(),
+  client_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  -- A claim changes first_sequence only, and so no index.
+  constraint callback_outbox_ranges_pkey primary key (client_id, endpoint_id, last_sequence),
+  -- So the range that has an event is among few entries of the index.
+  constraint callback_outbox_ranges_length check (last_sequence - first_sequence between 0 and 999)
+  -- Rows stay for seconds: vacuumed and analyzed as those of callback_outbox.
+) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000,
+        autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false, autovacuum_analyze_scale_factor = 5);
+
 -- Every attempt. A response with 2xx means that the callback was delivered.
 create table tiba.callback_attempts (
   sequence bigint not null,
@@ -523,6 +542,12 @@ create view tiba.callback_deliveries as
 select client_id, endpoint_id, sequence, state, attempts, greatest(next_attempt_at, claimed_until) as next_attempt_at,
        ended_at
   from tiba.callback_outbox
+union all
+select r.client_id, r.endpoint_id, v.sequence, 'pending', 0, r.due_at, null
+  from tiba.callback_outbox_ranges r
+  join tiba.events v
+    on v.client_id = r.client_id and r.last_sequence >= v.sequence and r.last_sequence < v.sequence + 1000
+   and r.first_sequence <= v.sequence
 union all
 select a.client_id, a.endpoint_id, a.sequence, 'delivered',
        (select max(l.attempt) from tiba.callback_attempts l

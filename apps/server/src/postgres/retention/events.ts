@@ -1,3 +1,4 @@
+import { takeOutOfAllRanges } from '../callback-outbox-ranges.ts';
 import type { Database } from '../database.ts';
 import { earliestOverClients, ofClient } from '../distributed/one-client.ts';
 import { type Batch, createRetentionScan, type RetentionScan, type ScannedBatch } from './scan.ts';
@@ -61,6 +62,10 @@ function deleteEvents(database: Database, examined: readonly OldEvents[]): Promi
       examined.map((each) => each.after),
       examined.map((each) => each.last),
     ]);
+    await takeOutOfAllRanges(
+      query,
+      locked.map((each) => ({ clientId: each.client_id, first: Number(each.after) + 1, last: Number(each.last) })),
+    );
     const { rows } = await query<{ deleted: number }>(DELETE_SQL, [
       locked.map((each) => each.client_id),
       locked.map((each) => each.after),

@@ -1,0 +1,90 @@
+import { copyRow, copySql } from './copy.ts';
+import type { Query } from './database.ts';
+import { ofClient } from './distributed/one-client.ts';
+import type { EndpointKey } from './due-endpoints.ts';
+
+/**
+ * Deliveries that no process has claimed yet (docs/decisions/0064-ranges-of-deliveries.md). Consecutive events that an
+ * endpoint wants share one row of `tiba.callback_outbox_ranges`, as long as they are due since the same time. A
+ * delivery is here, or it has a row of `tiba.callback_outbox`, or an attempt has ended it.
+ *
+ * A distributed PostgreSQL has no ranges: there, a statement cannot move rows from one table to another.
+ */
+
+/** Events of one range at most. */
+const RANGE_MAX = 1_000;
+
+export const OUTBOX_RANGES_SQL = copySql('tiba.callback_outbox_ranges', [
+  'client_id',
+  'endpoint_id',
+  'first_sequence',
+  'last_sequence',
+]);
+
+/** Rows of `OUTBOX_RANGES_SQL` for events with these numbers, in order. PostgreSQL's clock makes them due at once. */
+export function outboxRangeRows({ clientId, endpointId }: EndpointKey, sequences: readonly number[]): string[] {
+  const rows: string[] = [];
+  let first = sequences[0] ?? 0;
+  for (const [index, sequence] of sequences.entries()) {
+    if (sequences[index + 1] === sequence + 1 && sequence + 1 < first + RANGE_MAX) continue;
+    rows.push(copyRow([clientId, endpointId, String(first), String(sequence)]));
+    first = sequences[index + 1] ?? 0;
+  }
+  return rows;
+}
+
+/** SQL: the range `r` has the event with this number. Both bounds of the key keep other ranges from being read. */
+export const hasSequence = (number: string): string =>
+  `r.last_sequence >= ${number} and r.last_sequence < ${number} + ${RANGE_MAX} and r.first_sequence <= ${number}`;
+
+/** Gives deliveries of an endpoint that are in ranges rows of their own: those of the events from `first` to `last`. */
+export async function takeOutOfRanges(
+  query: Query,
+  { clientId, endpointId }: EndpointKey,
+  { first, last }: { readonly first: number; readonly last: number },
+): Promise<void> {
+  if (query.distributed === true) return;
+  await query(
+    `with taken as (
+       delete from tiba.callback_outbox_ranges r
+        where r.client_id = $1 and r.endpoint_id = $2
+          and r.last_sequence >= $3::bigint and r.last_sequence < $4::bigint + ${RANGE_MAX} and r.first_sequence <= $4
+       returning r.*
+     ), rest as (
+       insert into tiba.callback_outbox_ranges (client_id, endpoint_id, first_sequence, last_sequence, due_at)
+       select client_id, endpoint_id, first_sequence, $3 - 1, due_at from taken where first_sequence < $3
+       union all
+       select client_id, endpoint_id, $4 + 1, last_sequence, due_at from taken where last_sequence > $4
+     )
+     insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
+     select client_id, endpoint_id, sequence, due_at
+       from taken
+      cross join lateral generate_series(greatest(first_sequence, $3), least(last_sequence, $4)) as sequence
+      order by sequence`,
+    [clientId, endpointId, first, last],
+  );
+}
+
+export interface ClientSequences {
+  readonly clientId: string;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The same for all endpoints of these clients. */
+export async function takeOutOfAllRanges(query: Query, sequences: readonly ClientSequences[]): Promise<void> {
+  const { rows } = await query<{ client_id: string; endpoint_id: string; first: string; last: string }>(
+    `select e.client_id, e.endpoint_id, k.first, k.last
+       from unnest($1::text[], $2::bigint[], $3::bigint[]) as k (client_id, first, last)
+       join tiba.callback_endpoints e on e.client_id = k.client_id collate "C" ${ofClient('e')}
+      where exists (select from tiba.callback_outbox_ranges r
+                     where r.client_id = e.client_id and r.endpoint_id = e.endpoint_id and r.last_sequence >= k.first
+                       and r.last_sequence < k.last + ${RANGE_MAX} and r.first_sequence <= k.last ${ofClient('r')})
+      order by e.client_id, e.endpoint_id`,
+    [sequences.map(({ clientId }) => clientId), sequences.map(({ first }) => first), sequences.map(({ last }) => last)],
+  );
+  for (const row of rows) {
+    const key = { clientId: row.client_id, endpointId: row.endpoint_id };
+    await takeOutOfRanges(query, key, { first: Number(row.first), last: Number(row.last) });
+  }
+}

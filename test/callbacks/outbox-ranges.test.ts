@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { readBacklog } from '../../apps/server/src/postgres/backlog.ts';
+import { claimDeliveries, findDueEndpoints } from '../../apps/server/src/postgres/callback-deliveries.ts';
+import { findDelivery, listDeliveries } from '../../apps/server/src/postgres/callback-history.ts';
+import { listUndelivered } from '../../apps/server/src/postgres/callback-outbox-list.ts';
+import { outboxRangeRows } from '../../apps/server/src/postgres/callback-outbox-ranges.ts';
+import { countReplay, replayDelivery, replayRange } from '../../apps/server/src/postgres/callback-replays.ts';
+import { insertEvents } from '../../apps/server/src/postgres/events.ts';
+import { readHistories } from '../../apps/server/src/postgres/transaction-histories.ts';
+import { type Endpoint, setUpDeliveries } from './delivery-setup.ts';
+
+let setup: Awaited<ReturnType<typeof setUpDeliveries>>;
+before(async () => {
+  setup = await setUpDeliveries();
+});
+after(() => setup?.close());
+
+interface Range extends Record<string, unknown> {
+  readonly first: number;
+  readonly last: number;
+}
+
+const rangesOf = ({ endpointId }: Endpoint): Promise<Range[]> =>
+  setup.database.query<Range>(
+    `select first_sequence::int as first, last_sequence::int as last from tiba.callback_outbox_ranges
+      where endpoint_id = $1 order by last_sequence`,
+    [endpointId],
+  );
+
+async function rowsOf({ endpointId }: Endpoint): Promise<number[]> {
+  const rows = await setup.database.query<{ sequence: number }>(
+    'select sequence::int from tiba.callback_outbox where endpoint_id = $1 order by sequence',
+    [endpointId],
+  );
+  return rows.map(({ sequence }) => sequence);
+}
+
+const claim = (endpoint: Endpoint, limit: number) =>
+  claimDeliveries(setup.database, endpoint, { limit, leaseMs: 600_000 });
+
+const numbers = (first: number, last: number): number[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
+
+/** An endpoint with ten events in one range, and the numbers of these. */
+async function addWithTen(): Promise<{ endpoint: Endpoint; first: number; last: number }> {
+  await setup.database.query("update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'client'");
+  const endpoint = await setup.addEndpoint('https://callbacks.example.com/');
+  await setup.succeed(10);
+  const ranges = await rangesOf(endpoint);
+  assert.equal(ranges.length, 1);
+  const [{ first, last }] = ranges as [Range];
+  assert.equal(last - first + 1, 10);
+  return { endpoint, first, last };
+}
+
+test('consecutive events share a range of 1,000 at most; one that is not wanted ends it', () => {
+  const key = { clientId: 'alpha', endpointId: 'ep_1' };
+  const rows = (sequences: readonly number[]): string[] => outboxRangeRows(key, sequences);
+  assert.deepEqual(rows([]), []);
+  assert.deepEqual(rows([7]), ['alpha\tep_1\t7\t7\n']);
+  assert.deepEqual(rows([1, 2, 3, 5, 6, 9]), ['alpha\tep_1\t1\t3\n', 'alpha\tep_1\t5\t6\n', 'alpha\tep_1\t9\t9\n']);
+  assert.deepEqual(rows(numbers(1, 2_001)), [
+    'alpha\tep_1\t1\t1000\n',
+    'alpha\tep_1\t1001\t2000\n',
+    'alpha\tep_1\t2001\t2001\n',
+  ]);
+});
+
+test('a range has only the kinds that its endpoint wants', async () => {
+  await setup.database.query("update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'client'");
+  const endpoint = await setup.addEndpoint('https://callbacks.example.com/', ['bank.up']);
+  const kinds = ['bank.up', 'bank.up', 'bank.down', 'bank.up'] as const;
+  const events = kinds.map((kind, index) => ({
+    clientId: 'alpha',
+    subjectId: 'CENAIDJA',
+    version: index + 1,
+    kind,
+    occurredAt: '2026-11-21T04:40:00.000Z',
+    data: '{}',
+  }));
+  await setup.database.transaction((query) => insertEvents(query, events));
+  const [one, two] = await rangesOf(endpoint);
+  assert.deepEqual([(one?.last ?? 0) - (one?.first ?? 0), (two?.last ?? 0) - (two?.first ?? 0)], [1, 0]);
+  assert.equal((two?.first ?? 0) - (one?.last ?? 0), 2);
+  const claimed = await claim(endpoint, 10);
+  assert.deepEqual(
+    claimed.map(({ kind, attempt }) => [kind, attempt]),
+    [1, 2, 3].map(() => ['bank.up', 1]),
+  );
+  assert.deepEqual(await rangesOf(endpoint), []);
+});
+
+test('a claim takes the first of a range, and leaves the others', async () => {
+  const { endpoint, first, last } = await addWithTen();
+  assert.ok((await findDueEndpoints(setup.database)).some(({ endpointId }) => endpointId === endpoint.endpointId));
+  const claimed = await claim(endpoint, 4);
+  assert.deepEqual(
+    claimed.map(({ sequence, attempt, attemptOfSchedule }) => [sequence, attempt, attemptOfSchedule]),
+    numbers(first, first + 3).map((sequence) => [sequence, 1, 1]),
+  );
+  assert.deepEqual(await rangesOf(endpoint), [{ first: first + 4, last }]);
+  assert.deepEqual(await rowsOf(endpoint), numbers(first, first + 3));
+  assert.equal((await claim(endpoint, 20)).length, 6);
+  assert.deepEqual(await rangesOf(endpoint), []);
+  assert.deepEqual(await claim(endpoint, 20), []);
+});
+
+test('concurrent claims never take the same delivery', async () => {
+  const { endpoint, first, last } = await addWithTen();
+  await setup.succeed(200);
+  const sequences: number[] = [];
+  while ((await rangesOf(endpoint)).length > 0) {
+    for (const claimed of await Promise.all([1, 2, 3, 4].map(() => claim(endpoint, 7)))) {
+      sequences.push(...claimed.map(({ sequence }) => sequence));
+    }
+  }
+  assert.deepEqual(
+    sequences.sort((one, other) => one - other),
+    numbers(first, last + 200),
+  );
+});
+
+test('a claim of many events that are in ranges of their own takes as many as it may', async () => {
+  const { endpoint, first, last } = await addWithTen();
+  for (let count = 0; count < 40; count += 1) await setup.succeed(1);
+  assert.equal((await rangesOf(endpoint)).length, 41);
+  assert.deepEqual(
+    (await claim(endpoint, 45)).map(({ sequence }) => sequence),
+    numbers(first, first + 44),
+  );
+  assert.equal((await claim(endpoint, 45)).length, last + 40 - (first + 44));
+});
+
+// While one process claims, another must not find that nothing is left.
+test('a claim takes later ranges while another process claims from the first ones', async () => {
+  const { endpoint } = await addWithTen();
+  for (let count = 0; count < 30; count += 1) await setup.succeed(1);
+  await setup.database.transaction(async (query) => {
+    await query(
+      `select from tiba.callback_outbox_ranges where endpoint_id = $1 order by last_sequence limit 16 for update`,
+      [endpoint.endpointId],
+    );
+    assert.equal((await claim(endpoint, 8)).length, 8);
+  });
+});
+
+test('a retry that was due earlier is claimed before the events of a range, and a later one after them', async () => {
+  const { endpoint, first } = await addWithTen();
+  await claim(endpoint, 2);
+  const dueAt = (sequence: number, interval: string) =>
+    setup.database.query(
+      `update tiba.callback_outbox set claimed_until = null, next_attempt_at = now() + $3::interval
+        where endpoint_id = $1 and sequence = $2`,
+      [endpoint.endpointId, sequence, interval],
+    );
+  await dueAt(first, '-1 hour');
+  await dueAt(first + 1, '-1 millisecond');
+  await setup.database.query(
+    "update tiba.callback_outbox_ranges set due_at = now() - interval '1 minute' where endpoint_id = $1",
+    [endpoint.endpointId],
+  );
+  const claimed = await claim(endpoint, 3);
+  assert.deepEqual(
+    claimed.map(({ sequence, attempt }) => [sequence, attempt]),
+    [
+      [first, 2],
+      [first + 2, 1],
+      [first + 3, 1],
+    ],
+  );
+});
+
+test('lists, look-ups, the archive and the backlog have the deliveries of ranges', async () => {
+  const before = await readBacklog(setup.database);
+  const { endpoint, first, last } = await addWithTen();
+  const { clientId, endpointId } = endpoint;
+  await claim(endpoint, 2);
+  const filter = { endpointId, state: null, after: null, limit: 6 } as const;
+  const page = await listDeliveries(setup.database, clientId, filter);
+  assert.deepEqual(
+    page.map(({ sequence, state }) => [sequence, state]),
+    numbers(last - 5, last)
+      .toReversed()
+      .map((sequence) => [sequence, 'pending']),
+  );
+  const after = { sequence: last - 5, endpointId };
+  const rest = await listDeliveries(setup.database, clientId, { ...filter, state: 'pending', after });
+  assert.deepEqual(
+    rest.map(({ sequence, attempts }) => [sequence, attempts]),
+    [0, 0, 1, 1].map((attempts, index) => [last - 6 - index, attempts]),
+  );
+  assert.deepEqual(await listDeliveries(setup.database, clientId, { ...filter, state: 'exhausted' }), []);
+  const found = await findDelivery(setup.database, { ...endpoint, sequence: last });
+  assert.deepEqual([found?.state, found?.attempts], ['pending', 0]);
+  assert.equal(await findDelivery(setup.database, { ...endpoint, sequence: last + 1 }), null);
+
+  const undelivered = await listUndelivered(
+    setup.database,
+    { clientId, endpointId, state: null },
+    { after: { clientId, endpointId, sequence: first + 4 }, limit: 3 },
+  );
+  assert.deepEqual(
+    undelivered.map(({ sequence, state, attempts }) => [sequence, state, attempts]),
+    numbers(first + 5, first + 7).map((sequence) => [sequence, 'pending', 0]),
+  );
+  const [history] = await readHistories(setup.database, clientId, [found?.subjectId ?? '']);
+  assert.deepEqual(
+    history?.deliveries.filter((each) => each.endpointId === endpointId).map(({ state }) => state),
+    ['pending'],
+  );
+  assert.equal((await readBacklog(setup.database)).deliveriesPending - before.deliveriesPending, 10);
+});
+
+test('a replay of one delivery splits its range, and each is claimed once', async () => {
+  const { endpoint, first, last } = await addWithTen();
+  const replayed = await replayDelivery(setup.database, { ...endpoint, sequence: first + 3 });
+  assert.ok(typeof replayed === 'object');
+  assert.equal(replayed.state, 'pending');
+  assert.deepEqual(await rangesOf(endpoint), [
+    { first, last: first + 2 },
+    { first: first + 4, last },
+  ]);
+  assert.deepEqual(await rowsOf(endpoint), [first + 3]);
+  const claimed = await claim(endpoint, 20);
+  assert.deepEqual(
+    claimed.map(({ sequence }) => sequence),
+    numbers(first, last),
+  );
+});
+
+for (const by of ['time', 'sequence'] as const) {
+  test(`a replay of a range by ${by} counts and sends the deliveries of ranges once`, async () => {
+    const { endpoint, first, last } = await addWithTen();
+    const byTime = { by: 'time', from: '2020-01-01T00:00:00.000Z', to: '2099-01-01T00:00:00.000Z' } as const;
+    const events = by === 'time' ? byTime : ({ by: 'sequence', first, last: last - 1 } as const);
+    const range = { events, state: 'pending', callbackDays: 90, after: first - 1, limit: 4 } as const;
+    const counted = await countReplay(setup.database, endpoint, range);
+    assert.deepEqual(counted.outcome === 'counted' && counted.sequences, numbers(first, first + 3));
+    assert.deepEqual(await rangesOf(endpoint), [{ first, last }]);
+    const missing = await countReplay(setup.database, endpoint, { ...range, state: 'missing' });
+    assert.deepEqual(missing.outcome === 'counted' && missing.sequences, []);
+    const replayed = await replayRange(setup.database, endpoint, range);
+    assert.equal(replayed.outcome === 'replayed' && replayed.count, 4);
+    assert.deepEqual(await rowsOf(endpoint), numbers(first, first + 3));
+    assert.deepEqual(await rangesOf(endpoint), [{ first: first + 4, last }]);
+    assert.deepEqual(
+      (await claim(endpoint, 20)).map(({ sequence, attempt }) => [sequence, attempt]),
+      numbers(first, last).map((sequence) => [sequence, 1]),
+    );
+  });
+}
+
+test('nothing of a disabled endpoint is claimed from a range, and it goes on when the endpoint is enabled', async () => {
+  const { endpoint, first, last } = await addWithTen();
+  const set = (disabledAt: string): Promise<unknown> =>
+    setup.database.query(
+      `update tiba.callback_endpoints set disabled_at = ${disabledAt}, disabled_reason = ${
+        disabledAt === 'null' ? 'null' : `'client'`
+      } where endpoint_id = $1`,
+      [endpoint.endpointId],
+    );
+  await set('now()');
+  assert.deepEqual(await claim(endpoint, 20), []);
+  assert.deepEqual(
+    (await findDueEndpoints(setup.database)).filter(({ endpointId }) => endpointId === endpoint.endpointId),
+    [],
+  );
+  await set('null');
+  assert.deepEqual(
+    (await claim(endpoint, 20)).map(({ sequence }) => sequence),
+    numbers(first, last),
+  );
+});
