@@ -21,6 +21,9 @@ export function inquiriesOver(rails: readonly Rail[], options: AccountInquiriesO
     advance: (ms: number) => (nowMs += ms),
     inquire: async (code = 'BCA', account = nextAccount(), clientId = 'alpha') =>
       withoutRail(await inquiries.inquire(inquiryOf(code, account, clientId))),
+    /** For a request that must have the outcome at this time. */
+    inquireUntil: async (deadlineMs: number, account = nextAccount()) =>
+      withoutRail(await inquiries.inquire({ ...inquiryOf('BCA', account), deadlineMs })),
     spareCapacity: (code = 'BCA') => inquiries.spareCapacity(inquiryOf(code, nextAccount()).bank).capacity,
     railOf: async (code = 'BCA') => (await inquiries.inquire(inquiryOf(code, nextAccount()))).rail,
   };

@@ -10,7 +10,7 @@ const STALE_MAX_MS = 24 * 3_600_000;
 const FETCH_TIMEOUT_MS = 3_000;
 /** After a fetch: a token that names an unknown key causes no other one before. */
 const COOLDOWN_MS = 30_000;
-/** A request waits so long for keys. A bank has 4 s to answer, and the whole response is promised within 5 s. */
+/** A request waits so long for keys. The whole response is promised within 5 s, and a bank has what is left of that. */
 const WAIT_MS = 800;
 /** And so long for newer keys than it may be verified with. */
 const REFRESH_WAIT_MS = WAIT_MS / 2;

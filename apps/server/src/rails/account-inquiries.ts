@@ -1,8 +1,16 @@
 import type { Bank } from '../domain/bank.ts';
+import { within } from '../lib/within.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type AccountInquiry, type ClientInquiry, type InquiryOutcome, NOT_SUPPORTED, type Rail } from './rail.ts';
 import { createAttempts } from './resilience/attempts.ts';
-import { createFailover, NO_RAIL, nextOpenRail, withRetryAfter } from './resilience/failover.ts';
+import {
+  createFailover,
+  inquiryEndMs,
+  NO_RAIL,
+  NO_TIME_LEFT,
+  nextOpenRail,
+  withRetryAfter,
+} from './resilience/failover.ts';
 import type { GuardedRail } from './resilience/guarded-rail.ts';
 import {
   type BankFinding,
@@ -56,7 +64,8 @@ const CAPACITY_WITHOUT_RAIL = 100;
 
 /**
  * Sends account inquiries over the rails to a bank, first choice first, until one gives a verdict or the deadline
- * passes. The same inquiry is in flight only once: a second caller gets the outcome of the first, and no later.
+ * passes. The same inquiry is in flight only once: a second caller gets the outcome of the first, and no later. One
+ * whose own request has less time left waits no longer than that.
  */
 export function createAccountInquiries(
   rails: readonly Rail[],
@@ -64,7 +73,7 @@ export function createAccountInquiries(
   options: AccountInquiriesOptions = {},
 ): AccountInquiries {
   const { clock = () => performance.now(), random = Math.random } = options;
-  const inFlight = new Map<string, Promise<InquiryOutcome>>();
+  const inFlight = new Map<string, InquiryInFlight>();
   /** When an inquiry last found no open rail, by the bank's BIC. */
   const lastNotSentMs = new Map<string, number>();
   const guards = createGuards(rails, metrics, options);
@@ -101,7 +110,7 @@ export function createAccountInquiries(
       if (shared !== undefined) {
         metrics.inquiriesShared.inc();
         inquiry.span?.note({ 'tiba.inquiry_shared': true });
-        return shared;
+        return outcomeInTime(shared, inquiry, clock);
       }
       const all = guards.routeTo(inquiry.bank);
       const route = supportedRoute(all, inquiry);
@@ -113,12 +122,29 @@ export function createAccountInquiries(
         if (route.rails.length > 0 && isClosedToAll(route, nowMs)) lastNotSentMs.set(inquiry.bank.bic, nowMs);
         return Promise.resolve(notSent(route, inquiry.clientId, nowMs));
       }
-      const outcome = failover.run(route, first, inquiry, key, nowMs);
+      const endMs = inquiryEndMs(inquiry, nowMs);
+      if (endMs === null) return Promise.resolve(NO_TIME_LEFT);
+      const outcome = failover.run(route, first, inquiry, key, { startMs: nowMs, endMs });
       // Failover deletes the key when it ends: a `finally` here would cost each inquiry one more promise.
-      inFlight.set(key, outcome);
+      inFlight.set(key, { outcome, endMs });
       return outcome;
     },
   };
+}
+
+interface InquiryInFlight {
+  readonly outcome: Promise<InquiryOutcome>;
+  readonly endMs: number;
+}
+
+/** A request that has waited before it joins an inquiry may have to be answered before that inquiry ends. */
+function outcomeInTime(
+  { outcome, endMs }: InquiryInFlight,
+  { deadlineMs = Number.POSITIVE_INFINITY }: ClientInquiry,
+  clock: () => number,
+): Promise<InquiryOutcome> {
+  if (deadlineMs >= endMs) return outcome;
+  return within(outcome, Math.max(0, deadlineMs - clock()), NO_TIME_LEFT);
 }
 
 /**

@@ -22,6 +22,11 @@ export interface AccountInquiry {
 /** An account inquiry and the client that causes it. Rails do not need the client; what protects a bank does. */
 export interface ClientInquiry extends AccountInquiry {
   readonly clientId: string;
+  /**
+   * When the client's request must have the outcome, on the monotonic clock in milliseconds. Absent where nothing but
+   * the deadline of an inquiry limits it.
+   */
+  readonly deadlineMs?: number | undefined;
   /** What the inquiry is a step of, if that is traced. */
   readonly span?: Span | undefined;
 }

@@ -71,10 +71,7 @@ export interface EnumerationGuardDependencies extends EnumerationGuardOptions {
   readonly metrics: Pick<Metrics, 'enumerationRestrictions'>;
 }
 
-/**
- * With the inquiry's own deadline (rails/account-inquiries.ts) the answer stays within the 5 s that a client is
- * promised.
- */
+/** A part of the 5 s within which a client is promised its answer: the bank has what is left. */
 const SLOWED_MS = 500;
 const SWEEP_INTERVAL_MS = 5_000;
 

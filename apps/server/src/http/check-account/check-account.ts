@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, onRequestHookHandler } from 'fastify';
 import type { AccountChecks } from '../../account-checks/account-checks.ts';
 import { accountNameOf, type Verdict } from '../../domain/account.ts';
 import { type AccountCheckRequest, parseAccountCheck } from '../../domain/account-check-request.ts';
@@ -11,8 +11,15 @@ import { ApiError } from '../errors.ts';
 import { languageOf } from '../language.ts';
 import { jsonObject, requireJson } from '../request-body.ts';
 import { acceptedAgeSeconds } from '../request-headers.ts';
-import { noVerdictError, outcomeLogFields } from './outcome.ts';
+import { noVerdictError, OUTCOME_WITHIN_MS, outcomeLogFields } from './outcome.ts';
 import { checkAccountSchema, VALIDATION_SUCCESSFUL } from './schema.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** How long a check-account request had waited here when its body was to be read. */
+    waitedMs: number;
+  }
+}
 
 export interface CheckAccountDependencies {
   readonly authorize: Authorize;
@@ -25,9 +32,11 @@ export function checkAccount(
   app: FastifyInstance,
   { authorize, banks, accountChecks }: CheckAccountDependencies,
 ): void {
-  const onRequest = [authorize({ scope: 'account:check', limitedOperation: 'check-account' }), requireJson];
+  const onRequest = [authorize({ scope: 'account:check', limitedOperation: 'check-account' }), requireJson, noteWaited];
 
+  app.decorateRequest('waitedMs', 0);
   app.post('/api/v1/check-account', { onRequest, schema: checkAccountSchema }, async (request, reply) => {
+    const deadlineMs = performance.now() - request.waitedMs + OUTCOME_WITHIN_MS;
     const body = jsonObject(request.body);
     const bankCode = ownProperty(body, 'bank_code');
     const accountNumberSent = ownProperty(body, 'account_number');
@@ -43,7 +52,7 @@ export function checkAccount(
     const { bank, accountNumber } = check;
 
     const outcome = await accountChecks.check(
-      { clientId: callerOf(request).client.clientId, bank, accountNumber, span: request.span },
+      { clientId: callerOf(request).client.clientId, bank, accountNumber, deadlineMs, span: request.span },
       // Real-time unless the client accepts less (docs/api.md, "Account checks").
       { ageMaxSeconds: acceptedAgeSeconds(request.headers['cache-control']), requestId: request.id },
     );
@@ -59,6 +68,12 @@ export function checkAccount(
     );
   });
 }
+
+/** The last hook before the body is read: the time in which it arrives is the client's own. */
+const noteWaited: onRequestHookHandler = (request, _reply, done) => {
+  request.waitedMs = performance.now() - request.startedMs;
+  done();
+};
 
 const validationSuccessful = successEnvelope(VALIDATION_SUCCESSFUL);
 const validationCompleted = successEnvelope({

@@ -8,6 +8,12 @@ import { ApiError, tooManyRequests, unavailable } from '../errors.ts';
 
 /** What the JSON API and the SNAP listener say about an account check. */
 
+/**
+ * A client gets its answer 5 s after its request has arrived (docs/contract.md 4.3). Whatever the request has waited
+ * for here, its bank has what is left of this time. The difference is a reserve for a busy process.
+ */
+export const OUTCOME_WITHIN_MS = 4_500;
+
 /** When the bank's recovery time is unknown. */
 const BANK_RETRY_AFTER_MS = 5_000;
 /** A retry does not help: the number stays as it is. */

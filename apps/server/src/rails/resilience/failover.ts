@@ -6,22 +6,37 @@ import type { GuardedRail } from './guarded-rail.ts';
 import type { Route } from './guards.ts';
 import type { HedgedInquiry } from './hedge.ts';
 
-/** Clients always get a reply within 5 s (docs/contract.md 4.3). The difference is a reserve for a busy process. */
+/** For a bank, however much time its client's request has left. */
 const INQUIRY_DEADLINE_MS = 4_000;
-/** With less time left, an attempt over another rail would only burden that rail. */
+/** With less time left, an attempt would only burden its rail. */
 const ATTEMPT_MIN_MS = 500;
 
 const RETRY_DELAY_MIN_MS = 20;
 const RETRY_DELAY_MAX_MS = 200;
 
 export const NO_RAIL: InquiryOutcome = { kind: 'no_verdict', reason: 'no_rail', railCode: null };
+/** The client's request has no time left for a reply. */
+export const NO_TIME_LEFT: InquiryOutcome = { kind: 'no_verdict', reason: 'timeout', railCode: null };
+
+/** When an inquiry that begins now must have its outcome; null where that is too soon for any attempt. */
+export function inquiryEndMs({ deadlineMs }: ClientInquiry, nowMs: number): number | null {
+  const endMs = nowMs + INQUIRY_DEADLINE_MS;
+  if (deadlineMs === undefined || deadlineMs >= endMs) return endMs;
+  return deadlineMs - nowMs < ATTEMPT_MIN_MS ? null : deadlineMs;
+}
+
+/** From when to when an inquiry runs: at least as long as an attempt. */
+export interface InquiryTime {
+  readonly startMs: number;
+  readonly endMs: number;
+}
 
 export interface Failover {
   /**
    * Tries the rails of a route, from the one with the index `first`, until one gives a verdict or the deadline passes.
    * Removes `key` from the inquiries in flight at its end.
    */
-  run(route: Route, first: number, inquiry: ClientInquiry, key: string, startMs: number): Promise<InquiryOutcome>;
+  run(route: Route, first: number, inquiry: ClientInquiry, key: string, time: InquiryTime): Promise<InquiryOutcome>;
 }
 
 export interface FailoverDependencies {
@@ -44,10 +59,9 @@ export function createFailover(dependencies: FailoverDependencies): Failover {
     first: number,
     inquiry: ClientInquiry,
     key: string,
-    startMs: number,
+    { startMs, endMs }: InquiryTime,
   ): Promise<InquiryOutcome> {
     let nowMs = startMs;
-    const endMs = nowMs + INQUIRY_DEADLINE_MS;
     const { clientId } = inquiry;
     let attempt: Attempt | null = null;
     let failed: InquiryOutcome = NO_RAIL;
