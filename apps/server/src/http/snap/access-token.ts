@@ -35,12 +35,13 @@ export function accessToken(app: FastifyInstance, dependencies: AccessTokenDepen
       });
     }
     reply.header('x-client-key', client.clientId);
-    return sendSnap(request, reply, 'successful', {
+    const fields = {
       accessToken: await issue(client, scopes, lifetimeSeconds),
       tokenType: 'Bearer',
       // ASPI requires a string.
       expiresIn: String(lifetimeSeconds),
-    });
+    };
+    return sendSnap(request, reply, { snapCase: 'successful', fields });
   });
 }
 

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { AccountChecks, CheckOutcome } from '../../account-checks/account-checks.ts';
 import type { EnumerationSignal } from '../../account-checks/enumeration/restrictions.ts';
 import { type AccountNumber, type AccountStatus, accountNameOf } from '../../domain/account.ts';
@@ -6,9 +6,9 @@ import { parseAccountCheck } from '../../domain/account-check-request.ts';
 import { type Bank, type BankDirectory, isAliasDirectory, isEWallet } from '../../domain/bank.ts';
 import { englishOnly } from '../../lib/bilingual-text.ts';
 import type { NoVerdictReason } from '../../rails/rail.ts';
-import { noVerdictError, outcomeLogFields } from '../check-account/outcome.ts';
+import { noVerdictError, OUTCOME_WITHIN_MS, outcomeLogFields } from '../check-account/outcome.ts';
 import { mandatoryText, optionalText } from './body.ts';
-import { cut, malformed, type SnapCaseName, SnapRejection, sendSnap } from './response-codes.ts';
+import { cut, malformed, type SnapAnswer, type SnapCaseName, SnapRejection } from './response-codes.ts';
 import { SNAP_SERVICES } from './services.ts';
 import { type SignedServiceDependencies, type SnapCall, signedService } from './signed-service.ts';
 
@@ -22,10 +22,17 @@ export interface AccountInquiryDependencies extends SignedServiceDependencies {
 /** In characters (ASPI, services 15 and 16). */
 const LENGTHS = { bankCode: 11, accountNumber: 34, reference: 64, accountName: 100, bankName: 50 } as const;
 
+/** A part of the 5 s of check-account. The rest is a reserve for a busy process. */
+const ANSWER_WITHIN_MS = 4_800;
+
 /** Account inquiries (ASPI, services 15 and 16): check-account under SNAP's names. */
 export function accountInquiries(app: FastifyInstance, dependencies: AccountInquiryDependencies): void {
   const { ownBank } = dependencies;
-  const admission = { scope: 'account:check', limitedOperation: 'check-account' } as const;
+  const admission = {
+    scope: 'account:check',
+    limitedOperation: 'check-account',
+    answerWithinMs: ANSWER_WITHIN_MS,
+  } as const;
 
   const external = { route: SNAP_SERVICES.accountInquiryExternal.route, ...admission };
   signedService(app, dependencies, external, (call) => {
@@ -57,14 +64,14 @@ const VERDICT_CASES = {
 
 async function answerInquiry(
   { banks, accountChecks }: AccountInquiryDependencies,
-  { request, reply, clientId, fields }: SnapCall,
+  { request, clientId, fields, arrivedMs }: SnapCall,
   bankCode: string,
   bankFields: (bank: Bank) => Readonly<Record<string, string>>,
-): Promise<FastifyReply> {
+): Promise<SnapAnswer> {
   const { bank, accountNumber, digits } = readAccount(fields, bankCode, banks);
   const partnerReferenceNo = optionalText(fields, 'partnerReferenceNo', LENGTHS.reference) ?? undefined;
   const outcome = await accountChecks.check(
-    { clientId, bank, accountNumber, span: request.span },
+    { clientId, bank, accountNumber, deadlineMs: arrivedMs + OUTCOME_WITHIN_MS, span: request.span },
     { requestId: request.id },
   );
   request.logFields = outcomeLogFields(bank, accountNumber, outcome);
@@ -81,7 +88,7 @@ async function answerInquiry(
           currency: 'IDR',
         };
   const referenceNo = request.id;
-  return sendSnap(request, reply, VERDICT_CASES[verdict.status], { referenceNo, partnerReferenceNo, ...account });
+  return { snapCase: VERDICT_CASES[verdict.status], fields: { referenceNo, partnerReferenceNo, ...account } };
 }
 
 /** @throws SnapRejection for a field that is missing or malformed, and for an unknown bank */

@@ -100,13 +100,14 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const;
 
+/** What a service answers: the code by its case, and the fields beside it. */
+export interface SnapAnswer {
+  readonly snapCase: SnapCaseName;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
 /** Answers in SNAP's form. The response code stands in the access log. */
-export function sendSnap(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  snapCase: SnapCaseName,
-  fields: Readonly<Record<string, unknown>> = {},
-): FastifyReply {
+export function sendSnap(request: FastifyRequest, reply: FastifyReply, { snapCase, fields }: SnapAnswer): FastifyReply {
   const code = responseCode(snapCase, serviceCodeOf(request.route));
   request.logFields = { ...request.logFields, responseCode: code };
   const { status, message } = SNAP_CASES[snapCase];
