@@ -32,7 +32,7 @@ test('an inquiry that is in flight does not undo the end of a review, and stays 
   const id = { transaction_id: 'TB0000000005', reference_id: 'five' };
   assertSuccess(await service.feed(statusUpdate({ ...id, rail: 'rail-elsewhere', rail_reference: 'P5' })));
   const key = { clientId: 'alpha', transactionId: 'TB0000000005', rail: 'rail-elsewhere' };
-  const conditions = { leaseMs: 60_000, staleMs: 0, staleInReviewMs: 0 };
+  const conditions = { leaseMs: 60_000, staleMs: 0, staleInReviewMs: 0, notBeforeFirst: false };
   const now = new Date().toISOString();
   await sql(
     `update tiba.status_inquiries set unknown_since = now(), review_since = now()

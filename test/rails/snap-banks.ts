@@ -33,6 +33,8 @@ export interface SnapBank {
   readonly verdicts: Readonly<Record<Negative, Negative>>;
   /** Its status inquiry needs the X-EXTERNAL-ID of the order. */
   readonly needsExternalId: boolean;
+  /** How long after the order it wants the first status inquiry; null where it does not say. */
+  readonly firstStatusInquiryMinutes: number | null;
 }
 
 export interface SnapBankRoute {
@@ -62,6 +64,7 @@ const STANDARD: SnapBank = {
   routes: { direct: PLAIN },
   verdicts: DISTINCT,
   needsExternalId: false,
+  firstStatusInquiryMinutes: null,
 };
 
 export const SNAP_BANKS: Readonly<Record<ProfileName, SnapBank>> = {
@@ -119,6 +122,7 @@ export const SNAP_BANKS: Readonly<Record<ProfileName, SnapBank>> = {
     // It has no accounts: those of "its own" bank are inquired like any other.
     own: { ...STANDARD.own, digits: [5, 20], success: '2001600' },
     routes: { direct: { ...PLAIN, digitsMax: 20 } },
+    firstStatusInquiryMinutes: 10,
   },
 };
 

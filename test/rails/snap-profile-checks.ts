@@ -143,6 +143,14 @@ function transferChecks(context: CheckContext): [string, Check][] {
           { ...choicesOf(facts, firstRoute), externalIdIsReference: false },
         ),
     ],
+    [
+      'the time of the first status inquiry',
+      (profile) =>
+        onRail(context, profile, async ({ firstStatusInquiryMs = null }) => {
+          const { firstStatusInquiryMinutes: minutes } = facts;
+          assert.equal(firstStatusInquiryMs, minutes === null ? null : minutes * 60_000);
+        }),
+    ],
   ];
 }
 

@@ -85,6 +85,8 @@ function replacementsOf(name: ProfileName, path: RulePath): Replacement[] {
       return [{ by: value === false, breaks: 'a closed account' }];
     case 'statusInquiryNeedsExternalId':
       return [{ by: value === false, breaks: 'transfers whose external id is unknown' }];
+    case 'firstStatusInquiryMs':
+      return [{ by: value === null ? 600_000 : null, breaks: 'the time of the first status inquiry' }];
     default:
       return [];
   }

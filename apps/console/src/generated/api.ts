@@ -492,8 +492,9 @@ export interface InquireRequest {
 
 /**
  * What the bank answered: a status, `unknown_transfer`, `no_status` (no answer, or one without a status) or
- * `no_answer_yet`. Or why it was not asked: `too_soon`, `no_slot` (all slots are taken, or the bank fails: try
- * again) or `not_supported` (the rail cannot be asked, or the status was final).
+ * `no_answer_yet`. Or why it was not asked: `too_soon` (it was asked a moment ago, or expects its first inquiry
+ * later), `no_slot` (all slots are taken, or the bank fails: try again) or `not_supported` (the rail cannot be
+ * asked, or the status was final).
  */
 export type InquireResult = 
   | 'not_supported'

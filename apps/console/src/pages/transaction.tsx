@@ -114,8 +114,8 @@ const INQUIRED: Readonly<Record<InquireResult, Text>> = {
   no_status: { en: 'The bank was asked and gave no status.', id: 'Bank sudah ditanya dan tidak memberi status.' },
   no_answer_yet: { en: 'The bank was asked and has not answered yet.', id: 'Bank sudah ditanya dan belum menjawab.' },
   too_soon: {
-    en: 'The bank was not asked: it was a moment ago.',
-    id: 'Bank tidak ditanya: baru saja ditanya.',
+    en: 'The bank was not asked: it was a moment ago, or it wants its first question later.',
+    id: 'Bank tidak ditanya: baru saja ditanya, atau bank baru mau ditanya nanti.',
   },
   no_slot: {
     en: 'The bank was not asked: it has too many questions to answer, or fails. Try again in a minute.',

@@ -15,7 +15,7 @@ export interface TransactionServices {
   readonly statusInquiries: StatusInquiries;
 }
 
-/** A bank that has just accepted a transfer does not know its outcome yet. */
+/** A bank that has just accepted a transfer does not know its outcome yet. Some banks are asked later. */
 const FIRST_INQUIRY_MS = 5_000;
 const OVERDUE_INTERVAL_MS = 2_000;
 const OVERDUE_BATCH = 500;
@@ -30,6 +30,8 @@ export function openTransactions(
     database,
     expectedMs: createExpectedDuration(settings.overdueAfter, banks),
     firstInquiryMs: FIRST_INQUIRY_MS,
+    // Both need each other: no update is applied before the inquiries are there.
+    firstInquiryMsOf: (rail) => statusInquiries.firstInquiryMsOf(rail),
     now,
     versionFloor: latestRestore.versionFloor,
   });

@@ -3,24 +3,26 @@ import { byClient, ofClient } from './distributed/one-client.ts';
 import type { ClaimedStatusInquiry } from './status-inquiry-claims.ts';
 import type { TransactionKey } from './transactions.ts';
 
-/** Schedules status inquiries about each transaction over its rail, the first one in `delayMs`. */
-export async function beginStatusInquiries(
-  query: Query,
-  transactions: readonly (TransactionKey & { readonly rail: string | null })[],
-  delayMs: number,
-): Promise<void> {
+export interface NewStatusInquiries extends TransactionKey {
+  readonly rail: string;
+  /** From now to the first inquiry. */
+  readonly delayMs: number;
+}
+
+/** Schedules status inquiries about each transaction over its rail. */
+export async function beginStatusInquiries(query: Query, transactions: readonly NewStatusInquiries[]): Promise<void> {
   if (transactions.length === 0) return;
   await query(
     `insert into tiba.status_inquiries (client_id, transaction_id, rail, next_at)
-     select client_id, transaction_id, rail, now() + $4 * interval '1 millisecond'
-       from unnest($1::text[], $2::text[], $3::text[]) as k (client_id, transaction_id, rail)
+     select client_id, transaction_id, rail, now() + delay_ms * interval '1 millisecond'
+       from unnest($1::text[], $2::text[], $3::text[], $4::float8[]) as k (client_id, transaction_id, rail, delay_ms)
       order by client_id, transaction_id
      on conflict do nothing`,
     [
       transactions.map(({ clientId }) => clientId),
       transactions.map(({ transactionId }) => transactionId),
       transactions.map(({ rail }) => rail),
-      delayMs,
+      transactions.map(({ delayMs }) => delayMs),
     ],
     'begin-status-inquiries',
   );

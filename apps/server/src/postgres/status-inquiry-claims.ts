@@ -135,6 +135,8 @@ export interface RefreshConditions {
   readonly staleMs: number;
   /** The same, for a transaction under review. */
   readonly staleInReviewMs: number;
+  /** Only if the first inquiry has been made, or is due: the bank expects none before. */
+  readonly notBeforeFirst: boolean;
 }
 
 /**
@@ -144,7 +146,7 @@ export interface RefreshConditions {
 export async function claimStatusInquiry(
   database: Database,
   { clientId, transactionId, rail }: TransactionKey & { readonly rail: string },
-  { leaseMs, staleMs, staleInReviewMs }: RefreshConditions,
+  { leaseMs, staleMs, staleInReviewMs, notBeforeFirst }: RefreshConditions,
 ): Promise<{ readonly claimed: ClaimedStatusInquiry | null; readonly inquiredMsAgo: number | null }> {
   const [row] = await databaseOfClient(database, clientId).query<
     Partial<ClaimedRow> & { inquired_ms_ago: number | null }
@@ -156,6 +158,7 @@ export async function claimStatusInquiry(
           and (last_inquired_at is null
                or last_inquired_at <= now() - case when review_since is null then $5::float8 else $6::float8 end
                                               * interval '1 millisecond')
+          and (not $7::boolean or last_inquired_at is not null or next_at <= now())
         for update skip locked
      ), claimed as (
        update tiba.status_inquiries i set ${CLAIM_ASSIGNMENTS}
@@ -166,7 +169,7 @@ export async function claimStatusInquiry(
      select claimed.*, extract(epoch from now() - previous.last_inquired_at)::float8 * 1000 as inquired_ms_ago
        from tiba.status_inquiries previous left join claimed on true
       where previous.client_id = $2 and previous.transaction_id = $3`,
-    [leaseMs, clientId, transactionId, rail, staleMs, staleInReviewMs],
+    [leaseMs, clientId, transactionId, rail, staleMs, staleInReviewMs, notBeforeFirst],
     'claim-status-inquiry',
   );
   return {

@@ -141,6 +141,11 @@ export interface Rail {
   readonly name: string;
   /** True when NOT_FOUND always means that there is no such account. Absent or false: the account may be closed. */
   readonly distinguishesClosed?: boolean;
+  /**
+   * How long after the order the bank expects the first status inquiry about a transfer, in milliseconds. None is made
+   * before, not for a reader either. Absent: it may be asked at any time.
+   */
+  readonly firstStatusInquiryMs?: number;
   reaches(bank: Bank): boolean;
   /** Whether the protocol can carry this account number. Absent: it carries any. An unsupported one is not sent. */
   supportsAccountNumber?(inquiry: AccountInquiry): boolean;

@@ -37,7 +37,7 @@ export const NOT_ASKED = ['not_supported', 'too_soon', 'no_slot'] as const;
  * What became of asking the bank:
  *
  * - `not_supported`: no bank can be asked over this rail;
- * - `too_soon`: it was asked a moment ago;
+ * - `too_soon`: it was asked a moment ago, or expects its first inquiry later;
  * - `no_slot`: no inquiry can start now, because all slots are taken or the bank fails;
  * - `no_answer_yet`: it was asked, and the answer takes longer than the operator waits;
  * - `no_status`: it was asked, and there was no answer, or one without a status;
@@ -138,6 +138,7 @@ async function claim(
       leaseMs: LEASE_MS,
       staleMs,
       staleInReviewMs: Math.max(staleMs, REVIEWED_STALE_MS),
+      notBeforeFirst: rail.firstStatusInquiryMs !== undefined,
     },
   );
   // Another process made an inquiry: the transaction is stale again `staleMs` after that one.

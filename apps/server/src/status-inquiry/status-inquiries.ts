@@ -41,6 +41,8 @@ export interface StatusInquiriesDependencies {
 
 /** Status inquiries about transfers in PROCESS, so that a lost notification never leaves a transaction in PROCESS. */
 export interface StatusInquiries {
+  /** How long after the order the bank expects the first inquiry; undefined where it may be asked at any time. */
+  firstInquiryMsOf(rail: string): number | undefined;
   /**
    * Makes an inquiry over this rail about a transaction that is being read, if the last one is older than `staleMs`.
    * Resolves when the answer is stored, at once if there is no inquiry to make, and after `refreshTimeoutMs` at the
@@ -102,6 +104,7 @@ export function createStatusInquiries(dependencies: StatusInquiriesDependencies)
   let loop: ReturnType<typeof repeat> | undefined;
 
   return {
+    firstInquiryMsOf: (rail) => rails.get(rail)?.rail.firstStatusInquiryMs,
     refresh: refresher.refresh,
     inquireNow: refresher.inquireNow,
     async poll() {

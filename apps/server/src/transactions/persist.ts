@@ -13,8 +13,8 @@ import type { Assumption, Change, UpdatePlan } from './decide.ts';
 interface Times {
   /** ISO 8601 UTC. */
   readonly now: string;
-  /** The delay before the first status inquiry about a new transfer. */
-  readonly firstInquiryMs: number;
+  /** The delay before the first status inquiry about a new transfer over this rail. */
+  readonly firstInquiryMs: (rail: string) => number;
 }
 
 /**
@@ -50,10 +50,11 @@ export async function persist(
   if (!(await insertTransactions(query, inserted.map(toStore)))) return 'new';
   await insertOtherStatusUpdates(query, statusUpdates, ids);
 
-  const inquirable = [...inserted, ...annotated]
-    .map(toTransaction)
-    .filter(({ status, rail }) => rail !== null && !isFinal(status));
-  await beginStatusInquiries(query, inquirable, firstInquiryMs);
+  const inquirable = [...inserted, ...annotated].flatMap(
+    ({ transaction: { clientId, transactionId, status, rail } }) =>
+      rail === null || isFinal(status) ? [] : [{ clientId, transactionId, rail, delayMs: firstInquiryMs(rail) }],
+  );
+  await beginStatusInquiries(query, inquirable);
   const completed = changed.filter(({ before, transaction }) => before?.rail !== null && isFinal(transaction.status));
   await endStatusInquiries(query, completed.map(toTransaction));
 

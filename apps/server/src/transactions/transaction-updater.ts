@@ -22,6 +22,8 @@ export interface TransactionUpdaterDependencies {
   readonly expectedMs: (bankCode: string) => number;
   /** The delay before the first status inquiry to a bank about a new transfer. */
   readonly firstInquiryMs: number;
+  /** The same at a bank that expects it later; undefined at any other, and for an unknown rail. */
+  readonly firstInquiryMsOf?: (rail: string) => number | undefined;
   /** PostgreSQL's time: milliseconds since 1970. It stamps what an update leaves out, and events. */
   readonly now: () => number;
   /** See `UpdateContext`. */
@@ -55,10 +57,14 @@ export function createTransactionUpdater({
   database,
   expectedMs,
   firstInquiryMs,
+  firstInquiryMsOf,
   now: readTime,
   versionFloor,
 }: TransactionUpdaterDependencies): TransactionUpdater {
-  const timesAt = (now: Date) => ({ now: now.toISOString(), firstInquiryMs });
+  const timesAt = (now: Date) => ({
+    now: now.toISOString(),
+    firstInquiryMs: (rail: string) => firstInquiryMsOf?.(rail) ?? firstInquiryMs,
+  });
 
   const assumptions = createAssumptions();
   const applyTogether = (own: Database, updates: readonly ReceivedUpdate[], now: Date): Promise<AppliedUpdate[]> => {

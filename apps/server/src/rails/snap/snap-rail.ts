@@ -16,7 +16,7 @@ import { numbersOfWallet } from './wallets.ts';
  */
 export function createSnapRail(settings: SnapSettings): Rail {
   const profile = profileOf(settings);
-  const { services, bankCode } = profile;
+  const { services, bankCode, firstStatusInquiryMs } = profile;
   const { route: routeName, routeParameters = {}, externalIdIsReference = false } = settings.choices ?? {};
   const route = findRoute(profile, routeName);
   if (route === undefined) throw new Error(`${settings.name}: the profile has no route ${routeName}`);
@@ -68,6 +68,7 @@ export function createSnapRail(settings: SnapSettings): Rail {
   return {
     name: settings.name,
     distinguishesClosed: profile.distinguishesClosed,
+    ...(firstStatusInquiryMs === null ? {} : { firstStatusInquiryMs }),
     reaches(bank) {
       if (isEWallet(bank)) return isNamed(bank, settings) && settings.wallets?.has(bank.bic) === true;
       if (isAliasDirectory(bank)) return aliasInquiries.reaches(bank);

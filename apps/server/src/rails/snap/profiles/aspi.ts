@@ -39,4 +39,5 @@ export const ASPI: SnapProfile = {
   // 404 11 invalid account; 403 09 dormant and 403 18 inactive account.
   distinguishesClosed: true,
   statusInquiryNeedsExternalId: false,
+  firstStatusInquiryMs: null,
 };

@@ -42,6 +42,8 @@ export interface SnapProfile {
   readonly distinguishesClosed: boolean;
   /** Whether a status inquiry must name the X-EXTERNAL-ID of the transfer's order. */
   readonly statusInquiryNeedsExternalId: boolean;
+  /** How long after the order the bank expects the first status inquiry; null where it may be asked at any time. */
+  readonly firstStatusInquiryMs: number | null;
 }
 
 export interface SnapServices {
