@@ -11,6 +11,7 @@ import {
   jakartaNow,
   newExternalId,
   post,
+  type SnapAnswer,
   type SnapClient,
   startSnapService,
 } from '../snap-clients/snap-client.ts';
@@ -46,23 +47,25 @@ async function startSlowIssuer(delayMs: number) {
   };
 }
 
-/** As many account numbers in a row as the enumeration guard slows a client for. Without a token. */
-async function enumerate(snapUrl: string, client: SnapClient): Promise<void> {
+/** An account inquiry in SNAP, without a token. */
+function inquireInSnap(snapUrl: string, client: SnapClient, account: string): Promise<SnapAnswer> {
   const path = '/v1.0/account-inquiry-external';
+  const body = JSON.stringify({ beneficiaryBankCode: 'BRI', beneficiaryAccountNo: account });
+  const timestamp = jakartaNow();
+  const headers = {
+    'x-timestamp': timestamp,
+    'x-signature': asymmetricSignature(client.keys.privateKey, path, body, timestamp).toString('base64'),
+    'x-partner-id': client.partnerId,
+    'x-external-id': newExternalId(),
+    'channel-id': '95221',
+  };
+  return post(snapUrl + path, headers, body);
+}
+
+/** As many account numbers in a row as the enumeration guard slows a client for. */
+async function enumerate(snapUrl: string, client: SnapClient): Promise<void> {
   for (let index = 0; index < 50; index += 1) {
-    const body = JSON.stringify({ beneficiaryBankCode: 'BRI', beneficiaryAccountNo: String(881_234_000 + index) });
-    const timestamp = jakartaNow();
-    const { status } = await post(
-      snapUrl + path,
-      {
-        'x-timestamp': timestamp,
-        'x-signature': asymmetricSignature(client.keys.privateKey, path, body, timestamp).toString('base64'),
-        'x-partner-id': client.partnerId,
-        'x-external-id': newExternalId(),
-        'channel-id': '95221',
-      },
-      body,
-    );
+    const { status } = await inquireInSnap(snapUrl, client, String(881_234_000 + index));
     assert.equal(status, 200);
   }
 }
@@ -84,6 +87,16 @@ suite('a check whose request waits before its bank is asked', () => {
     const durationMs = performance.now() - startedMs;
     assertError(answer, 'SERVICE_UNAVAILABLE');
     assert.ok(durationMs <= timeLimitMs(5_000), `answered after ${durationMs} ms`);
+  });
+
+  test('in SNAP, a request that has no time left for its bank is 500ss01: the bank was not silent', async (t) => {
+    const service = await startSnapService({ enumerationGuard: { slowedMs: 4_100 } });
+    t.after(() => service.close());
+    const client = await addSnapClient(service, 'alpha');
+    await enumerate(service.snapUrl, client);
+    const { body, headers } = await inquireInSnap(service.snapUrl, client, '8812340001');
+    assert.equal(body['responseCode'], '5001601');
+    assert.ok(headers.get('retry-after') !== null);
   });
 
   test('the time in which a client sends its body is its own: the bank is asked', async (t) => {

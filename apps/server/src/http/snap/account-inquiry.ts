@@ -116,9 +116,18 @@ function accountForm(bank: Bank | null): string {
  */
 function rejectionOf(bank: Bank, outcome: Exclude<CheckOutcome, { kind: 'verdict' }>): SnapRejection {
   const { code, headers } = noVerdictError(bank, outcome);
-  const [snapCase, detail] = EXPLANATIONS[outcome.reason];
+  const [snapCase, detail] = wasTooLate(outcome) ? TOO_LATE : EXPLANATIONS[outcome.reason];
   return new SnapRejection(code, snapCase, { detail, headers });
 }
+
+/** The request had no time left for a bank: none was asked. */
+const wasTooLate = (outcome: Exclude<CheckOutcome, { kind: 'verdict' }>): boolean =>
+  outcome.kind === 'no_verdict' && outcome.reason === 'timeout' && outcome.rail === undefined;
+
+const TOO_LATE = [
+  'internalServerError',
+  'the service is too slow now, which says nothing about the account: repeat with a new X-EXTERNAL-ID',
+] as const;
 
 const BANK_CANNOT_ANSWER =
   'the bank cannot answer now, which says nothing about the account: repeat with a new X-EXTERNAL-ID';
