@@ -8,8 +8,8 @@ import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
 import { eventually } from '../../test/support/eventually.ts';
+import { send, statusUpdate } from '../../test/support/requests.ts';
 import { logIn, type ServeProcess, startServe } from '../../test/support/serve.ts';
-import { send, statusUpdate } from '../../test/support/service.ts';
 
 const SECRET = 'the secret of the campaign';
 const UNLIMITED = { 'check-status': 100_000_000 };

@@ -1,4 +1,4 @@
-import { send } from '../../test/support/service.ts';
+import { send } from '../../test/support/requests.ts';
 import type { Processes } from './setting.ts';
 
 /** One request, on this process's monotonic clock. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { eventually } from '../support/eventually.ts';
-import { type Answer, send, type TestClient, type TestService } from '../support/service.ts';
+import { type Answer, send } from '../support/requests.ts';
+import type { TestClient, TestService } from '../support/service.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
 
 export interface SentRow {

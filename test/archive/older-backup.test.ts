@@ -6,7 +6,7 @@ import { listDirectory } from '../../apps/server/src/archive/archive-directory.t
 import { addOwnClient } from '../callbacks/endpoints-harness.ts';
 import { databaseUrlOf, manage } from '../manage/manage-process.ts';
 import { daysEarlier } from '../support/database.ts';
-import { statusUpdate } from '../support/service.ts';
+import { statusUpdate } from '../support/requests.ts';
 import { openArchive } from './archive-setup.ts';
 
 const NUMBER = '7700118888';

@@ -9,8 +9,8 @@ import { createTibaClient, TibaError } from '../../packages/client/src/index.ts'
 import { findFreePort } from '../sandbox/production-settings.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { send, statusUpdate } from '../support/requests.ts';
 import { logIn, startServe } from '../support/serve.ts';
-import { send, statusUpdate } from '../support/service.ts';
 import { countFetch } from './test-client.ts';
 
 /**

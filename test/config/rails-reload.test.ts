@@ -13,9 +13,9 @@ import { partnerSettings } from '../bank/partner.ts';
 import { createFastClient } from '../contract/fast-client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { type Answer, send } from '../support/requests.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { logIn, type ServeProcess, startServe } from '../support/serve.ts';
-import { type Answer, send } from '../support/service.ts';
 
 // SIGHUP to a service of one process: `npm run serve` as a child process, and two banks with TLS.
 

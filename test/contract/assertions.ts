@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Answer } from '../support/service.ts';
+import type { Answer } from '../support/requests.ts';
 
 /**
  * The errors of docs/contract.md 7.1 and docs/api.md, written down a second time: the tests must not take them from the

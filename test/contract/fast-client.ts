@@ -1,5 +1,5 @@
 import { Pool } from 'undici';
-import type { Answer } from '../support/service.ts';
+import type { Answer } from '../support/requests.ts';
 
 /**
  * For tests that send thousands of requests: keeps connections open, and sends headers that `fetch` would reject or add

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { Answer } from '../support/service.ts';
+import type { Answer } from '../support/requests.ts';
 
 /** A connection, over TLS where the URL says https, for requests that no HTTP client would send. */
 export interface RawConnection {

@@ -1,5 +1,5 @@
 import { eventually } from '../support/eventually.ts';
-import type { Answer } from '../support/service.ts';
+import type { Answer } from '../support/requests.ts';
 
 const DEADLINE_MS = 10_000;
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent } from 'undici';
-import { statusUpdate } from '../support/service.ts';
+import { statusUpdate } from '../support/requests.ts';
 
 export interface LoadOptions {
   /** For clients. */

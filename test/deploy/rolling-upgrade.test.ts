@@ -11,9 +11,10 @@ import { migrate, readSchemaState } from '../../apps/server/src/postgres/migrate
 import { findLastingPort } from '../../campaign/random/ports.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { CLIENT_SCOPES, send, statusUpdate } from '../support/requests.ts';
 import { commandIsMissing } from '../support/required-command.ts';
 import { logIn, type ServeProcess, startServe } from '../support/serve.ts';
-import { CLIENT_SCOPES, send, statusUpdate, type TestClient } from '../support/service.ts';
+import type { TestClient } from '../support/service.ts';
 import { type ProcessPorts, startHaproxy } from './haproxy.ts';
 import { startLoad } from './load.ts';
 import { createNextRelease, NEXT_MIGRATION, NEXT_VERSION } from './next-release.ts';

@@ -6,7 +6,7 @@ import { hashSecret } from '../../apps/server/src/auth/secrets.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Answer, send } from '../support/service.ts';
+import { type Answer, send } from '../support/requests.ts';
 import type { KillableService } from './killable-service.ts';
 import { dataOf, type ListedEvent, readListedEvents } from './received-callbacks.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { statusUpdate } from '../support/service.ts';
+import { statusUpdate } from '../support/requests.ts';
 import type { Caller } from './caller.ts';
 import type { BankAnswer } from './messages.ts';
 

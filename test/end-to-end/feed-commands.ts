@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { publishedReason } from '../../apps/server/src/domain/failure-reason.ts';
 import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
-import type { Answer } from '../support/service.ts';
+import type { Answer } from '../support/requests.ts';
 import { FIRST_PLAIN, OVERDUE_MINUTES, OVERDUE_STEP_MS } from './details.ts';
 import { feed, type History, readAndCompare } from './history.ts';
 import { applyUpdate, type Model, markOverdue, type Outcome, type Update } from './model.ts';

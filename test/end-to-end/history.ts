@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { DUE_CHANNEL } from '../../apps/server/src/postgres/due-endpoints.ts';
 import { notify } from '../../apps/server/src/postgres/notification-payloads.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Answer, CLIENT_SCOPES } from '../support/service.ts';
+import { type Answer, CLIENT_SCOPES } from '../support/requests.ts';
 import { type Caller, createCaller, readStatus } from './caller.ts';
 import { type ConsistencyLog, createConsistencyLog } from './consistency-log.ts';
 import type { EndToEndContext } from './context.ts';

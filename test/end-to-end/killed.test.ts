@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRandom } from '../contract/random.ts';
-import { CLIENT_SCOPES } from '../support/service.ts';
+import { CLIENT_SCOPES } from '../support/requests.ts';
 import { type Caller, createCaller, readDeliveries, readEvents, readStatus } from './caller.ts';
 import { createConsistencyLog } from './consistency-log.ts';
 import { createContext, type EndToEndContext } from './context.ts';

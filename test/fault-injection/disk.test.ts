@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, suite, test } from 'node:test';
-import { statusUpdate } from '../support/service.ts';
+import { statusUpdate } from '../support/requests.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
 import { cannotInjectDiskFaults, injectIntoSyncs, mountSmallDisk } from './disk-faults.ts';
 import {

@@ -5,7 +5,7 @@ import net from 'node:net';
 import { text } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { statusUpdate } from '../support/service.ts';
+import { statusUpdate } from '../support/requests.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
 import { assertRecovers, until } from './request-monitor.ts';
 import { startServiceOnPostgres } from './service-on-postgres.ts';

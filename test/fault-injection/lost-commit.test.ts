@@ -5,8 +5,8 @@ import { EVENTS, register } from '../callbacks/endpoints-harness.ts';
 import { startCallbackReceiver, webhookId } from '../callbacks/webhook.ts';
 import { answerActive, startScriptedBank } from '../rails/scripted-bank.ts';
 import { eventually } from '../support/eventually.ts';
+import { statusUpdate } from '../support/requests.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
-import { statusUpdate } from '../support/service.ts';
 import { assertUnavailable, timeRequest } from './request-monitor.ts';
 import { startServiceBehindProxy } from './service-on-postgres.ts';
 

@@ -6,7 +6,7 @@ import { createFastClient } from '../contract/fast-client.ts';
 import { openRawConnection, type RawConnection, rawRequest } from '../contract/raw-connection.ts';
 import { CLIENT_ID, type ServedProcess, startServedProcess } from '../observability/served-process.ts';
 import { eventually } from '../support/eventually.ts';
-import { send, statusUpdate } from '../support/service.ts';
+import { send, statusUpdate } from '../support/requests.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
 
 /** The service as operators start it, with little memory or few files, and with more load than it can take. */

@@ -13,8 +13,8 @@ import { findPostmaster } from '../../apps/server/src/embedded-postgres/postmast
 import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
 import { parsePrinted, printed } from '../../apps/server/src/postgres/rendered-transactions.ts';
 import { eventually } from '../support/eventually.ts';
+import { statusUpdate } from '../support/requests.ts';
 import { type Sandbox, startSandbox } from '../support/sandbox.ts';
-import { statusUpdate } from '../support/service.ts';
 import { only } from './harness.ts';
 import { processorTimeMs, sampleMemory } from './process-usage.ts';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { eventually } from '../support/eventually.ts';
-import { statusUpdate, type TestService } from '../support/service.ts';
+import { statusUpdate } from '../support/requests.ts';
+import type { TestService } from '../support/service.ts';
 
 export interface CreatedTransaction {
   readonly transactionId: string;

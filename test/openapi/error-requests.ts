@@ -1,5 +1,5 @@
+import { statusUpdate } from '../support/requests.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
-import { statusUpdate } from '../support/service.ts';
 
 /** Requests that succeed, and requests that fail, for the operations of both listeners. */
 

@@ -9,8 +9,8 @@ import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { until } from '../long-poll/transactions.ts';
+import { type Answer, send } from '../support/requests.ts';
 import { type Sandbox, startSandbox } from '../support/sandbox.ts';
-import { type Answer, send } from '../support/service.ts';
 
 /** A disbursement from its creation to its callbacks, in the sandbox as a newcomer runs it. */
 

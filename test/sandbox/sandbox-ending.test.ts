@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { findPostmaster } from '../../apps/server/src/embedded-postgres/postmaster.ts';
 import type { SandboxDescription } from '../../apps/server/src/sandbox/description.ts';
 import { type TestDirectory, useTestDirectory } from '../embedded-postgres/harness.ts';
-import { send, statusUpdate } from '../support/service.ts';
+import { send, statusUpdate } from '../support/requests.ts';
 import { assertAllStopped, assertFailedStart } from './assertions.ts';
 import { dataDirectoryOf, type RunningSandbox, startNpmSandbox } from './npm-process.ts';
 import { type ProcessInfo, untilEnded } from './processes.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { until, useTestDirectory } from '../embedded-postgres/harness.ts';
-import { send } from '../support/service.ts';
+import { send } from '../support/requests.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
 import { assertAllStopped } from './assertions.ts';
 import { startNpm, startNpmSandbox } from './npm-process.ts';

@@ -5,8 +5,8 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { SandboxDescription } from '../../apps/server/src/sandbox/description.ts';
 import { useTestDirectory } from '../embedded-postgres/harness.ts';
+import { type Answer, send } from '../support/requests.ts';
 import { commandIsMissing } from '../support/required-command.ts';
-import { type Answer, send } from '../support/service.ts';
 import { dataDirectoryOf, type RunningSandbox, startNpmSandbox } from './npm-process.ts';
 
 const OUTCOMES: Readonly<Record<keyof SandboxDescription['accounts'], string>> = {

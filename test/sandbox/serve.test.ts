@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { type TestDirectory, useTestDirectory } from '../embedded-postgres/harness.ts';
-import { type Answer, send, statusUpdate } from '../support/service.ts';
+import { type Answer, send, statusUpdate } from '../support/requests.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
 import { assertAllStopped, assertFailedStart } from './assertions.ts';
 import { dataDirectoryOf, type NpmProcess, startNpm } from './npm-process.ts';

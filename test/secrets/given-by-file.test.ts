@@ -11,8 +11,8 @@ import { databaseUrlOf } from '../manage/manage-process.ts';
 import { processTreeOf } from '../sandbox/processes.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { send } from '../support/requests.ts';
 import { logIn, type ServeProcess, startServe } from '../support/serve.ts';
-import { send } from '../support/service.ts';
 import { createTlsFiles, type TlsTestFiles } from '../tls/files.ts';
 
 /**

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { findFreePort, writeProductionSettings } from '../sandbox/production-settings.ts';
 import type { TestDatabase } from './database.ts';
 import { eventually } from './eventually.ts';
-import { send } from './service.ts';
+import { send } from './requests.ts';
 import { INHERITED } from './suite-environment.ts';
 
 const MAIN = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url));

@@ -16,9 +16,13 @@ import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
 import { partnerSettings } from '../bank/partner.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
-import { judgeNotedAnswers, noteAnswer, noteAnswersOf } from './described-answers.ts';
+import { judgeNotedAnswers, noteAnswersOf } from './described-answers.ts';
+import { type Answer, CLIENT_SCOPES, send } from './requests.ts';
 import { rsaKeys } from './rsa-keys.ts';
 import { timeLimitMs } from './suite-environment.ts';
+
+export type { Answer, Envelope } from './requests.ts';
+export { CLIENT_SCOPES, send, statusUpdate } from './requests.ts';
 
 export interface TestClient {
   readonly clientId: string;
@@ -55,22 +59,6 @@ export interface RequestOptions {
   readonly method?: string;
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  /** The parsed envelope. Amounts become inexact here; `text` keeps them exact. */
-  readonly json: Envelope;
-}
-
-export interface Envelope {
-  readonly success: boolean;
-  readonly message: string;
-  readonly data?: Record<string, unknown>;
-  readonly meta?: { readonly timestamp: string };
-  readonly error_code?: string;
-}
-
 type TestLimits = Partial<Record<'check-status' | 'check-account' | 'accounts-per-day', number>>;
 
 export interface TestServiceOptions
@@ -98,15 +86,6 @@ export interface TestServiceOptions
   /** An existing database, which is then not dropped. */
   readonly database?: TestDatabase;
 }
-
-/** The scopes of a client that uses the whole public API. */
-export const CLIENT_SCOPES = [
-  'status:read',
-  'transactions:read',
-  'account:check',
-  'events:read',
-  'callbacks:manage',
-] as const;
 
 const PLENTY = { 'check-status': 1_000_000, 'check-account': 1_000_000 };
 
@@ -250,29 +229,6 @@ function createRequests(
   };
 }
 
-/** A complete first status update of a transaction of alpha. */
-export const statusUpdate = (changes: Record<string, unknown> = {}): Record<string, unknown> => ({
-  client_id: 'alpha',
-  transaction_id: 'TB0000000001',
-  reference_id: 'INV/2026/001',
-  status: 'PROCESS',
-  amount: '150000.00',
-  fee: '2500.00',
-  bank_code: '014',
-  account_number: '1234567890',
-  account_name: 'BUDI SANTOSO',
-  description: 'Refund',
-  created_at: '2026-11-21T04:32:26.123Z',
-  ...changes,
-});
-
-export async function send(url: string, init: RequestInit): Promise<Answer> {
-  const response = await fetch(url, init);
-  const text = await response.text();
-  noteAnswer(url, init.method ?? 'GET', response, text);
-  return { status: response.status, headers: response.headers, text, json: parseEnvelope(text) };
-}
-
 /** The simulated bank in this process, and the rail to it. */
 async function startBankRail(changes: Partial<BankSettings> = {}): Promise<{ rails: Rail[]; bank: RunningBank }> {
   const keys = rsaKeys();
@@ -290,14 +246,6 @@ async function startBankRail(changes: Partial<BankSettings> = {}): Promise<{ rai
     banks: null,
   });
   return { rails: [rail], bank };
-}
-
-function parseEnvelope(text: string): Envelope {
-  try {
-    return JSON.parse(text) as Envelope;
-  } catch {
-    return { success: false, message: `not JSON: ${text.slice(0, 200)}` };
-  }
 }
 
 function collector(lines: Record<string, unknown>[]): Writable {

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { connect } from 'node:tls';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { send } from '../support/requests.ts';
 import { startServe } from '../support/serve.ts';
-import { send } from '../support/service.ts';
 import { createTlsFiles } from './files.ts';
 
 /** More than the workers, one after the other: each worker gets some of them. */

@@ -13,8 +13,8 @@ import { processTreeOf, untilEnded } from '../sandbox/processes.ts';
 import { writeProductionSettings } from '../sandbox/production-settings.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import type { Answer } from '../support/requests.ts';
 import { type ServeProcess, startServe } from '../support/serve.ts';
-import type { Answer } from '../support/service.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
 
 /**
