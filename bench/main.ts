@@ -11,6 +11,7 @@ import { measureLists, SMALL_ROWS } from './lists/lists.ts';
 import { CONNECTIONS } from './load/load.ts';
 import { describeMachine } from './machine.ts';
 import { type Options, OptionsError, readOptions, USAGE } from './options.ts';
+import { measureOverload } from './overload/overload.ts';
 import { profile } from './profile.ts';
 import { measureRails } from './rails/rails.ts';
 import { exceedsBudget, type Ratio } from './ratios.ts';
@@ -94,6 +95,7 @@ async function run(options: Options): Promise<number> {
     const lines = options.quick ? FEED_QUICK_LINES : FEED_LINES;
     return finish(options, await measureFeed(context, { lines, rounds: options.rounds, against: options.against }));
   }
+  if (options.overload) return finish(options, await measureOverload(context, options));
   if (options.endToEnd) {
     const { result, sizes } = await measureEndToEnd(context, options);
     const ratios = endToEndRatios(result, sizes);

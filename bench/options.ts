@@ -27,6 +27,8 @@ export interface Options {
   readonly consoles: boolean;
   /** Measures what several processes behind one port cost, compared with one. */
   readonly processes: boolean;
+  /** Measures how many requests are answered in time when more are sent than the service can answer. */
+  readonly overload: boolean;
   /** The exit code is 1 when a budget is exceeded or a request failed. */
   readonly enforce: boolean;
   /** Records where the server spends its time, instead of measuring. */
@@ -55,6 +57,7 @@ export const USAGE = `npm run bench -- [options]
   --traces            what traces cost, of 1 % and of all requests
   --consoles          what 20 browsers with the console open cost check-status
   --processes         what two processes behind one port cost, compared with one
+  --overload          good answers while more requests arrive than the service can answer, up to 8 times as many
   --bytes             bytes of a transaction on the disk and in the write-ahead log, by table
   --feed              what a line of the feed costs the server and PostgreSQL, and COPY of the same rows
   --against <folder>  with --feed: takes turns with the code of another clone
@@ -97,6 +100,7 @@ export function readOptions(args: readonly string[]): Options | null {
     traces: values.traces,
     consoles: values.consoles,
     processes: values.processes,
+    overload: values.overload,
     enforce,
     profile,
     load: loadName(values.load),
@@ -133,6 +137,7 @@ function parse(args: readonly string[]) {
         traces: flag,
         consoles: flag,
         processes: flag,
+        overload: flag,
         enforce: flag,
         profile: flag,
         rounds: value,

@@ -7,7 +7,7 @@ import type { BenchDatabase } from './database/databases.ts';
 import { CLIENT_ID } from './database/prototypes.ts';
 import type { RecordedResponse } from './load/record.ts';
 import type { BaselineServerAddress } from './processes/baseline-server.ts';
-import type { InstantBankAddress } from './processes/instant-bank.ts';
+import type { InstantBankAddress, InstantBankSettings } from './processes/instant-bank.ts';
 import type { BenchRail, TibaServerAddress, TibaServerSettings } from './processes/tiba-server.ts';
 
 /** The service under test: a process on the server's core. */
@@ -27,6 +27,8 @@ export interface ServiceOptions {
   readonly traces?: TibaServerSettings['traces'];
   /** Whether old records are removed on command (scale/removal.ts). */
   readonly hasRemoval?: boolean;
+  /** Whether requests are rejected when there are too many, as in production. */
+  readonly shedsLoad?: boolean;
   readonly nodeOptions?: readonly string[];
 }
 
@@ -43,6 +45,7 @@ export async function startService(context: BenchContext, options: ServiceOption
     valkeyUrl: options.valkeyUrl ?? null,
     traces: options.traces ?? [null],
     hasRemoval: options.hasRemoval ?? false,
+    shedsLoad: options.shedsLoad ?? false,
   };
   const { cores, directory } = context;
   const { nodeOptions = [] } = options;
@@ -70,12 +73,13 @@ export async function startBaselineServer(
   return child;
 }
 
-/** Starts a bank that answers at once and checks nothing. Resolves to the rail to it. */
-export async function startInstantBank(context: BenchContext): Promise<BenchRail> {
+/** Starts a bank that answers at once, or after `delayMs`, and checks nothing. Resolves to the rail to it. */
+export async function startInstantBank(context: BenchContext, delayMs = 0): Promise<BenchRail> {
   context.signal.throwIfAborted();
   const { directory } = context;
   const secrets = await bankSecrets(context);
-  const child = await startChild<InstantBankAddress>({ file: 'instant-bank.ts', settings: {}, cores: null, directory });
+  const settings: InstantBankSettings = { delayMs };
+  const child = await startChild<InstantBankAddress>({ file: 'instant-bank.ts', settings, cores: null, directory });
   context.closers.defer(child.stop);
   return {
     name: 'instant-bank',

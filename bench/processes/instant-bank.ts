@@ -1,10 +1,16 @@
 // A SNAP bank that costs as little as possible, so that the service is measured and not the bank. It answers each
-// inquiry at once, checks neither tokens nor signatures, and writes HTTP itself. The head of its responses is that of a
-// `node:http` server, line for line: the service has as much to parse as with any other bank.
+// inquiry at once, or after a fixed time. It checks neither tokens nor signatures, and writes HTTP itself. The head of
+// its responses is that of a `node:http` server, line for line: the service has as much to parse as with any other
+// bank.
 
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { addressOf, runAsChild } from '../as-child.ts';
+
+export interface InstantBankSettings {
+  /** How long after an inquiry it answers. 0: at once, in the order of the inquiries. */
+  readonly delayMs: number;
+}
 
 export interface InstantBankAddress {
   readonly baseUrl: string;
@@ -40,7 +46,7 @@ const account = (fields: Fields): Fields => ({
 const HEAD_END = '\r\n\r\n';
 
 /** Parses the requests of one connection, and answers each. */
-function answerRequests(socket: Socket): void {
+function answerRequests(socket: Socket, delayMs: number): void {
   let received = '';
   socket.setEncoding('latin1');
   socket.on('data', (chunk: string) => {
@@ -53,7 +59,9 @@ function answerRequests(socket: Socket): void {
       const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0);
       if (body.length < length) return;
       received = body.slice(length);
-      socket.write(responseTo(head.split(' ', 2)[1] ?? '', body.slice(0, length)), 'latin1');
+      const response = responseTo(head.split(' ', 2)[1] ?? '', body.slice(0, length));
+      if (delayMs === 0) socket.write(response, 'latin1');
+      else setTimeout(() => socket.write(response, 'latin1'), delayMs);
     }
   });
 }
@@ -75,13 +83,14 @@ function responseTo(path: string, body: string): string {
 
 let now = new Date().toUTCString();
 
-await runAsChild<InstantBankAddress>(async () => {
+await runAsChild<InstantBankAddress>(async (sent) => {
+  const { delayMs } = sent as InstantBankSettings;
   const connections = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
     connections.add(socket);
     socket.on('close', () => connections.delete(socket));
     socket.on('error', () => socket.destroy());
-    answerRequests(socket);
+    answerRequests(socket, delayMs);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -31,6 +31,8 @@ export interface TibaServerSettings {
   readonly traces: readonly [Traces | null, ...(Traces | null)[]];
   /** Whether old records are removed on command. */
   readonly hasRemoval: boolean;
+  /** Whether requests are rejected when there are too many. */
+  readonly shedsLoad: boolean;
 }
 
 /** The collector, and the share of the requests that are traced. */
@@ -91,7 +93,7 @@ async function startService(input: TibaServerSettings, traces: Traces | null): P
     TIBA_PORT: '0',
     TIBA_OPERATOR_PORT: '0',
     // As much load as the server can take is the purpose.
-    TIBA_EVENT_LOOP_DELAY_MS: '0',
+    ...(input.shedsLoad ? {} : { TIBA_EVENT_LOOP_DELAY_MS: '0' }),
     // 5,000 clients wait, all of them on this machine.
     TIBA_CONNECTIONS_PER_ADDRESS: '10000',
     ...(traces === null ? {} : tracingSettings(traces)),
