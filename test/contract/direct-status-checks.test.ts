@@ -303,7 +303,7 @@ test('a request that was begun before an overload is answered', async (t) => {
     trustedProxies: [],
     connections: { total: 10, perAddress: 10 },
     tls: null,
-    load: { isOverloaded: () => isOverloaded },
+    load: { isOverloaded: () => isOverloaded, waitMaxMs: 1_000, noteRejection: () => {} },
     isStopping: () => false,
     directRoute:
       ({ passOn }) =>

@@ -13,6 +13,7 @@ import type { AccessLog } from '../observability/access-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracing } from '../observability/tracing/tracing.ts';
+import { createAdmission } from './admission.ts';
 import { type ConnectionLimits, limitConnections } from './connections/connection-limits.ts';
 import { createPipelining } from './connections/pipelining.ts';
 import { disconnectSlowReaders } from './connections/unread-answers.ts';
@@ -90,7 +91,7 @@ export interface ListenerOptions {
   readonly connections: Pick<ConnectionLimits, 'total' | 'perAddress'>;
   /** Null: plain HTTP. */
   readonly tls: TlsIdentity | null;
-  readonly load: Pick<LoadMonitor, 'isOverloaded'>;
+  readonly load: Pick<LoadMonitor, 'isOverloaded' | 'waitMaxMs' | 'noteRejection'>;
   /** True from SIGTERM on: answers then close their connections, so that clients reach another process. */
   readonly isStopping: () => boolean;
   /** Null while tracing is off: requests then cost two comparisons. */
@@ -316,6 +317,7 @@ interface RequestHooks {
 
 function addHooks(app: FastifyInstance, options: ListenerOptions, { tracing, noteResponse, methods }: RequestHooks) {
   const { name, load, isStopping } = options;
+  const admission = createAdmission({ waitMaxMs: load.waitMaxMs, onRejected: load.noteRejection });
 
   app.addHook('onRequest', (request, reply, done) => {
     const { begun } = request.raw;
@@ -342,7 +344,9 @@ function addHooks(app: FastifyInstance, options: ListenerOptions, { tracing, not
       request.route = route.url;
       // A request that a direct route began was counted and looked up before the overload: only its answer is left.
       const isNew = request.raw.begun === undefined;
-      done(isNew && !isExempt && load.isOverloaded() ? overloaded() : undefined);
+      if (!isNew || isExempt) done();
+      else if (load.isOverloaded()) done(overloaded());
+      else admission.enter((isAdmitted) => done(isAdmitted ? undefined : overloaded()));
     };
     const mayHaveBody = route.method !== 'GET' && route.method !== 'HEAD';
     const bodyChecks = name === 'public' ? [ignoreMissingBody] : [];
