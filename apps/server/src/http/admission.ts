@@ -12,9 +12,9 @@ export interface AdmissionOptions {
 
 /**
  * As requests are read, and again when all that had arrived are read. Twice as many inquiries may be in flight to one
- * bank (rails/resilience/settings.ts). A turn that began all that had arrived would fill them, reject the rest, and read
- * the bank's replies only then: under overload most of the processor time would go into requests that were rejected at
- * their end.
+ * bank (rails/resilience/settings.ts). A turn that began all that had arrived would fill them, reject the rest, and
+ * read the bank's replies only then: under overload most of the processor time would go into requests that were
+ * rejected at their end.
  */
 const BEGUN_PER_TURN_MAX = 32;
 /**
