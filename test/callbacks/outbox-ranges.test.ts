@@ -6,6 +6,7 @@ import { findDelivery, listDeliveries } from '../../apps/server/src/postgres/cal
 import { listUndelivered } from '../../apps/server/src/postgres/callback-outbox-list.ts';
 import { outboxRangeRows } from '../../apps/server/src/postgres/callback-outbox-ranges.ts';
 import { countReplay, replayDelivery, replayRange } from '../../apps/server/src/postgres/callback-replays.ts';
+import type { Database } from '../../apps/server/src/postgres/database.ts';
 import { insertEvents } from '../../apps/server/src/postgres/events.ts';
 import { readHistories } from '../../apps/server/src/postgres/transaction-histories.ts';
 import { type Endpoint, setUpDeliveries } from './delivery-setup.ts';
@@ -271,4 +272,65 @@ test('nothing of a disabled endpoint is claimed from a range, and it goes on whe
     (await claim(endpoint, 20)).map(({ sequence }) => sequence),
     numbers(first, last),
   );
+});
+
+/** The rows and entries of ranges that the statements of `work` read. */
+async function rangesReadBy(work: (own: Database) => Promise<void>): Promise<number> {
+  return setup.database.transaction(async (query) => {
+    const own: Database = { ...setup.database, query: async (sql, values) => (await query<never>(sql, values)).rows };
+    const countRead = async (): Promise<number> => {
+      const { rows } = await query<{ read: number }>(
+        `select (pg_stat_get_xact_tuples_returned('tiba.callback_outbox_ranges'::regclass)
+                 + pg_stat_get_xact_tuples_returned('tiba.callback_outbox_ranges_pkey'::regclass))::int as read`,
+      );
+      return rows[0]?.read ?? Number.NaN;
+    };
+    const before = await countRead();
+    await work(own);
+    return (await countRead()) - before;
+  });
+}
+
+test('of many ranges, claims, lists and look-ups read few, also after a vacuum of none', async () => {
+  const { endpoint } = await addWithTen();
+  await claim(endpoint, 10);
+  const { clientId, endpointId } = endpoint;
+  await setup.database.query('alter table tiba.callback_outbox_ranges set (autovacuum_enabled = off)');
+  await setup.database.query('vacuum tiba.callback_outbox_ranges');
+  await setup.database.query(
+    `with numbered as (
+       update tiba.event_sequences set last_sequence = last_sequence + 3000 where client_id = $1
+       returning last_sequence - 3000 as last
+     ), happened as (
+       insert into tiba.events (client_id, sequence, occurred_at, version, subject_id, kind, data)
+       select $1, last + n, now(), 1, 'CENAIDJA', 'bank.up', '{}' from numbered cross join generate_series(1, 3000) n
+     )
+     insert into tiba.callback_outbox_ranges (client_id, endpoint_id, first_sequence, last_sequence)
+     select $1, $2, last + n, last + n from numbered cross join generate_series(1, 3000) n`,
+    [clientId, endpointId],
+  );
+  const latest = (await rangesOf(endpoint)).at(-1)?.last ?? 0;
+  const read = await rangesReadBy(async (own) => {
+    for (const sequence of numbers(latest - 9, latest)) {
+      assert.equal((await findDelivery(own, { clientId, endpointId, sequence }))?.state, 'pending');
+    }
+    for (let claims = 0; claims < 10; claims += 1) {
+      assert.equal((await claimDeliveries(own, endpoint, { limit: 32, leaseMs: 600_000 })).length, 32);
+    }
+  });
+  assert.ok(read < 6_000, `${read} rows and entries of ranges were read`);
+
+  await setup.database.query('analyze tiba.callback_outbox_ranges');
+  const listed = await rangesReadBy(async (own) => {
+    const list = (after: number | null) =>
+      listDeliveries(own, clientId, {
+        endpointId,
+        state: 'pending',
+        after: after === null ? null : { endpointId, sequence: after },
+        limit: 20,
+      });
+    assert.equal((await list(null))[0]?.sequence, latest);
+    assert.equal((await list(latest - 1_500))[0]?.sequence, latest - 1_501);
+  });
+  assert.ok(listed < 3_000, `${listed} rows and entries of ranges were read by lists`);
 });

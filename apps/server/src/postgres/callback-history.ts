@@ -1,5 +1,5 @@
 import type { EventKind } from '../domain/event.ts';
-import { hasSequence } from './callback-outbox-ranges.ts';
+import { RANGE_MAX, rangeWith } from './callback-outbox-ranges.ts';
 import type { Database } from './database.ts';
 import { databaseOfClient, ofClient } from './distributed/one-client.ts';
 import type { EndpointKey } from './due-endpoints.ts';
@@ -59,9 +59,10 @@ export const DELIVERIES = `(
          ended_at
     from tiba.callback_outbox
   union all
-  select r.client_id, r.endpoint_id, v.sequence, 'pending', 0, r.due_at, null
-    from tiba.callback_outbox_ranges r
-    join tiba.events v on v.client_id = r.client_id and ${hasSequence('v.sequence')} ${ofClient('v')}
+  select e.client_id, e.endpoint_id, v.sequence, 'pending', 0, r.due_at, null
+    from tiba.callback_endpoints e
+    join tiba.events v on v.client_id = e.client_id ${ofClient('v')}
+   cross join ${rangeWith('e.client_id', 'e.endpoint_id', 'v.sequence')}
   union all
   select a.client_id, a.endpoint_id, a.sequence, 'delivered',
          (select max(l.attempt) from tiba.callback_attempts l
@@ -107,11 +108,16 @@ export async function listDeliveries(
             and o.sequence <= $4 and (o.sequence < $4 or o.endpoint_id < $5) ${ofClient('o')}
           order by o.sequence desc limit $6)
         union
-        (select v.sequence from tiba.callback_outbox_ranges r
-           join tiba.events v on v.client_id = r.client_id and ${hasSequence('v.sequence')} ${ofClient('v')}
-          where r.client_id = e.client_id and r.endpoint_id = e.endpoint_id and ($3::text is null or $3 = 'pending')
-            and v.sequence <= $4 and (v.sequence < $4 or r.endpoint_id < $5) ${ofClient('r')}
-          order by v.sequence desc limit $6)
+        -- One range more: of the first one, there may be no event after the position.
+        (select s.sequence
+           from (select * from tiba.callback_outbox_ranges r
+                  where r.client_id = e.client_id and r.endpoint_id = e.endpoint_id ${ofClient('r')}
+                    and ($3::text is null or $3 = 'pending')
+                    and r.last_sequence < $4::bigint + ${RANGE_MAX} and r.first_sequence <= $4
+                  order by r.last_sequence desc limit $6 + 1) r
+          cross join lateral generate_series(r.first_sequence, r.last_sequence) as s (sequence)
+          where s.sequence <= $4 and (s.sequence < $4 or r.endpoint_id < $5)
+          order by s.sequence desc limit $6)
         union
         (select distinct a.sequence from tiba.callback_attempts a
           where a.client_id = e.client_id and a.endpoint_id = e.endpoint_id and a.http_status between 200 and 299

@@ -12,7 +12,7 @@ import type { EndpointKey } from './due-endpoints.ts';
  */
 
 /** Events of one range at most. */
-const RANGE_MAX = 1_000;
+export const RANGE_MAX = 1_000;
 
 export const OUTBOX_RANGES_SQL = copySql('tiba.callback_outbox_ranges', [
   'client_id',
@@ -33,9 +33,17 @@ export function outboxRangeRows({ clientId, endpointId }: EndpointKey, sequences
   return rows;
 }
 
-/** SQL: the range `r` has the event with this number. Both bounds of the key keep other ranges from being read. */
-export const hasSequence = (number: string): string =>
-  `r.last_sequence >= ${number} and r.last_sequence < ${number} + ${RANGE_MAX} and r.first_sequence <= ${number}`;
+/**
+ * SQL: the range that has the event with this number, as `r`; no row where none has. Of the ranges that do not end before
+ * it only the first can have it, so one entry of the key is read.
+ */
+export const rangeWith = (clientId: string, endpointId: string, sequence: string): string => `lateral (
+     select next.due_at
+       from (select r.first_sequence, r.due_at from tiba.callback_outbox_ranges r
+              where r.client_id = ${clientId} and r.endpoint_id = ${endpointId}
+                and r.last_sequence >= ${sequence} ${ofClient('r')}
+              order by r.last_sequence limit 1) next
+      where next.first_sequence <= ${sequence}) r`;
 
 /** Gives deliveries of an endpoint that are in ranges rows of their own: those of the events from `first` to `last`. */
 export async function takeOutOfRanges(

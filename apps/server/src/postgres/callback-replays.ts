@@ -7,7 +7,7 @@ import {
   type DeliveryRow,
   toDelivery,
 } from './callback-history.ts';
-import { hasSequence, takeOutOfRanges } from './callback-outbox-ranges.ts';
+import { rangeWith, takeOutOfRanges } from './callback-outbox-ranges.ts';
 import type { Database, Query } from './database.ts';
 import { databaseOfClient } from './distributed/one-client.ts';
 import { type EndpointKey, notifyDue } from './due-endpoints.ts';
@@ -330,13 +330,11 @@ function selectedSql(by: EventRange['by'], lock: 'for key share' | ''): string {
     join tiba.callback_endpoints e on e.client_id = $1 and e.endpoint_id = $2
     left join tiba.callback_outbox d
       on d.client_id = $1 and d.endpoint_id = $2 and d.sequence = v.sequence
-    left join lateral (
-      select 'pending' as state from tiba.callback_outbox_ranges r
-       where r.client_id = $1 and r.endpoint_id = $2 and ${hasSequence('v.sequence')} limit 1) r on true
+    left join ${rangeWith('$1', '$2', 'v.sequence')} on true
    ${JOIN_ATTEMPTS}
-   where (coalesce(d.state, r.state) is not null or a.delivered or v.kind::text = any (e.kinds))
+   where (d.state is not null or r.due_at is not null or a.delivered or v.kind::text = any (e.kinds))
      and ($3::text is null
-          or coalesce(d.state, r.state, case when a.delivered then 'delivered' end, 'missing') = $3)
+          or coalesce(d.state, case when r.due_at is not null then 'pending' when a.delivered then 'delivered' end, 'missing') = $3)
 )`;
 }
 

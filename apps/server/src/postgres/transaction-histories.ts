@@ -1,7 +1,7 @@
 import type { EventKind } from '../domain/event.ts';
 import { type Transaction, transactionJson } from '../domain/transaction.ts';
 import { type Attempt, type AttemptRow, type DeliveryState, toAttempt } from './callback-history.ts';
-import { hasSequence } from './callback-outbox-ranges.ts';
+import { rangeWith } from './callback-outbox-ranges.ts';
 import type { Database } from './database.ts';
 import { databaseOfClient } from './distributed/one-client.ts';
 import { EVENT_DATA } from './events.ts';
@@ -135,10 +135,9 @@ async function readDeliveries(
          on o.client_id = e.client_id and o.endpoint_id = e.endpoint_id and o.sequence = s.sequence
       where e.client_id = $1
       union all
-     select r.endpoint_id, s.sequence, 'pending', null
+     select e.endpoint_id, s.sequence, 'pending', null
        from ${KEYS}
-       join tiba.callback_outbox_ranges r
-         on r.client_id = e.client_id and r.endpoint_id = e.endpoint_id and ${hasSequence('s.sequence')}
+      cross join ${rangeWith('$1', 'e.endpoint_id', 's.sequence')}
       where e.client_id = $1
       order by sequence, endpoint_id`,
     [clientId, sequences],

@@ -512,7 +512,7 @@ create table tiba.callback_outbox_ranges (
   endpoint_id text collate "C" not null,
   -- A claim changes first_sequence only, and so no index.
   constraint callback_outbox_ranges_pkey primary key (client_id, endpoint_id, last_sequence),
-  -- So the range that has an event is among few entries of the index.
+  -- So what takes deliveries out of ranges finds these among few entries of the index.
   constraint callback_outbox_ranges_length check (last_sequence - first_sequence between 0 and 999)
   -- Rows stay for seconds: vacuumed and analyzed as those of callback_outbox.
 ) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000,
@@ -543,11 +543,15 @@ select client_id, endpoint_id, sequence, state, attempts, greatest(next_attempt_
        ended_at
   from tiba.callback_outbox
 union all
-select r.client_id, r.endpoint_id, v.sequence, 'pending', 0, r.due_at, null
-  from tiba.callback_outbox_ranges r
-  join tiba.events v
-    on v.client_id = r.client_id and r.last_sequence >= v.sequence and r.last_sequence < v.sequence + 1000
-   and r.first_sequence <= v.sequence
+select e.client_id, e.endpoint_id, v.sequence, 'pending', 0, r.due_at, null
+  from tiba.callback_endpoints e
+  join tiba.events v on v.client_id = e.client_id
+ cross join lateral (
+   select next.due_at
+     from (select r.first_sequence, r.due_at from tiba.callback_outbox_ranges r
+            where r.client_id = e.client_id and r.endpoint_id = e.endpoint_id and r.last_sequence >= v.sequence
+            order by r.last_sequence limit 1) next
+    where next.first_sequence <= v.sequence) r
 union all
 select a.client_id, a.endpoint_id, a.sequence, 'delivered',
        (select max(l.attempt) from tiba.callback_attempts l
