@@ -34,8 +34,8 @@ export function outboxRangeRows({ clientId, endpointId }: EndpointKey, sequences
 }
 
 /**
- * SQL: the range that has the event with this number, as `r`; no row where none has. Of the ranges that do not end before
- * it only the first can have it, so one entry of the key is read.
+ * SQL: the range that has the event with this number, as `r`; no row where none has. Of the ranges that do not end
+ * before it only the first can have it, so one entry of the key is read.
  */
 export const rangeWith = (clientId: string, endpointId: string, sequence: string): string => `lateral (
      select next.due_at

@@ -334,7 +334,8 @@ function selectedSql(by: EventRange['by'], lock: 'for key share' | ''): string {
    ${JOIN_ATTEMPTS}
    where (d.state is not null or r.due_at is not null or a.delivered or v.kind::text = any (e.kinds))
      and ($3::text is null
-          or coalesce(d.state, case when r.due_at is not null then 'pending' when a.delivered then 'delivered' end, 'missing') = $3)
+          or coalesce(d.state, case when r.due_at is not null then 'pending' when a.delivered then 'delivered' end,
+                      'missing') = $3)
 )`;
 }
 
