@@ -317,6 +317,7 @@ interface RequestHooks {
 
 function addHooks(app: FastifyInstance, options: ListenerOptions, { tracing, noteResponse, methods }: RequestHooks) {
   const { name, load, isStopping } = options;
+  app.decorateRequest('waitedMs', 0);
   const admission = createAdmission({ waitMaxMs: load.waitMaxMs, onRejected: load.noteRejection });
 
   app.addHook('onRequest', (request, reply, done) => {

@@ -1,10 +1,11 @@
-import type { FastifyInstance, onRequestHookHandler } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { AccountChecks } from '../../account-checks/account-checks.ts';
 import { accountNameOf, type Verdict } from '../../domain/account.ts';
 import { type AccountCheckRequest, parseAccountCheck } from '../../domain/account-check-request.ts';
 import type { BankDirectory } from '../../domain/bank.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import { matchHeldName } from '../../name-match/name-match.ts';
+import { arrivedMs, noteWaited } from '../arrival.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
 import { sendEnvelope, successEnvelope } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
@@ -13,13 +14,6 @@ import { jsonObject, requireJson } from '../request-body.ts';
 import { acceptedAgeSeconds } from '../request-headers.ts';
 import { noVerdictError, OUTCOME_WITHIN_MS, outcomeLogFields } from './outcome.ts';
 import { checkAccountSchema, VALIDATION_SUCCESSFUL } from './schema.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** How long a check-account request had waited here when its body was to be read. */
-    waitedMs: number;
-  }
-}
 
 export interface CheckAccountDependencies {
   readonly authorize: Authorize;
@@ -34,9 +28,8 @@ export function checkAccount(
 ): void {
   const onRequest = [authorize({ scope: 'account:check', limitedOperation: 'check-account' }), requireJson, noteWaited];
 
-  app.decorateRequest('waitedMs', 0);
   app.post('/api/v1/check-account', { onRequest, schema: checkAccountSchema }, async (request, reply) => {
-    const deadlineMs = performance.now() - request.waitedMs + OUTCOME_WITHIN_MS;
+    const deadlineMs = arrivedMs(request) + OUTCOME_WITHIN_MS;
     const body = jsonObject(request.body);
     const bankCode = ownProperty(body, 'bank_code');
     const accountNumberSent = ownProperty(body, 'account_number');
@@ -68,12 +61,6 @@ export function checkAccount(
     );
   });
 }
-
-/** The last hook before the body is read: the time in which it arrives is the client's own. */
-const noteWaited: onRequestHookHandler = (request, _reply, done) => {
-  request.waitedMs = performance.now() - request.startedMs;
-  done();
-};
 
 const validationSuccessful = successEnvelope(VALIDATION_SUCCESSFUL);
 const validationCompleted = successEnvelope({

@@ -7,6 +7,7 @@ import type { Database } from '../../postgres/database.ts';
 import type { SnapClientRecord } from '../../postgres/snap-clients.ts';
 import { claimExternalId } from '../../postgres/snap-external-ids.ts';
 import type { LimitedOperation, Limiter } from '../../rate-limit/limiter.ts';
+import { arrivedMs, noteWaited } from '../arrival.ts';
 import { createClientRateLimits, setRateLimitHeaders } from '../authorize.ts';
 import { tooManyRequests, unavailable } from '../errors.ts';
 import { bodyFields, requireJsonType } from './body.ts';
@@ -34,7 +35,7 @@ export interface SnapCall {
   readonly reply: FastifyReply;
   readonly clientId: string;
   readonly fields: JsonObject;
-  /** When the request had arrived, with its body, on the monotonic clock. */
+  /** From when its deadlines count (arrival.ts). */
   readonly arrivedMs: number;
 }
 
@@ -57,7 +58,7 @@ export function signedService(
   const { limiter, database } = dependencies;
   const rateLimitOf = createClientRateLimits(limitedOperation);
 
-  async function serve(request: FastifyRequest, reply: FastifyReply, arrivedMs: number): Promise<SnapAnswer> {
+  async function serve(request: FastifyRequest, reply: FastifyReply, fromMs: number): Promise<SnapAnswer> {
     const { snap, ...caller } = await authenticateSnap(request, dependencies);
     request.caller = caller;
     const allowed = caller.scopes.has(scope);
@@ -71,11 +72,12 @@ export function signedService(
       });
     if (!decision.admitted) throw tooManyRequests(decision.resetMs);
     await requireNewExternalId(database, snap, headerOf(request.headers, 'X-EXTERNAL-ID'));
-    return answer({ request, reply, clientId: caller.client.clientId, fields: bodyFields(request), arrivedMs });
+    return answer({ request, reply, clientId: caller.client.clientId, fields: bodyFields(request), arrivedMs: fromMs });
   }
 
-  app.post(route, { onRequest: [requireJsonType] }, async (request, reply) => {
-    const answered = await within(serve(request, reply, performance.now()), answerWithinMs, null);
+  app.post(route, { onRequest: [requireJsonType, noteWaited] }, async (request, reply) => {
+    const leftMs = answerWithinMs - request.waitedMs;
+    const answered = await within(serve(request, reply, arrivedMs(request)), leftMs, null);
     if (answered === null) throw unavailable(TOO_LATE, TOO_LATE_RETRY_AFTER_MS);
     return sendSnap(request, reply, answered);
   });
