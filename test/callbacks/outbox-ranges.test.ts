@@ -252,7 +252,7 @@ for (const by of ['time', 'sequence'] as const) {
   });
 }
 
-test('nothing of a disabled endpoint is claimed from a range, and it goes on when the endpoint is enabled', async () => {
+test('nothing is claimed from a range of a disabled endpoint, until that is enabled', async () => {
   const { endpoint, first, last } = await addWithTen();
   const set = (disabledAt: string): Promise<unknown> =>
     setup.database.query(

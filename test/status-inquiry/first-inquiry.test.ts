@@ -84,7 +84,8 @@ suite('a bank that wants the first status inquiry ten minutes after the order', 
   test('is asked by a reader from the first inquiry on', async () => {
     await feed('TB0000001006', 'patient');
     await service.app.database.query(
-      `update tiba.status_inquiries set next_at = now() + interval '1 hour', last_inquired_at = now() - interval '1 hour'
+      `update tiba.status_inquiries
+          set next_at = now() + interval '1 hour', last_inquired_at = now() - interval '1 hour'
         where transaction_id = 'TB0000001006'`,
     );
     assertSuccess(await service.get('/api/v1/check-status/TB0000001006'));

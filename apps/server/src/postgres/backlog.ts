@@ -28,12 +28,10 @@ export async function readBacklog(database: Database): Promise<Backlog> {
        (select count(*)::integer from (
          select 1 from tiba.status_inquiries where review_since is not null limit $1
        ) counted) as reviews,
-       (select least(sum(deliveries), $1)::integer from (
+       (select least(coalesce(sum(deliveries), 0), $1)::integer from (
          (select 1 as deliveries from tiba.callback_outbox where state = 'pending' limit $1)
          union all
          (select last_sequence - first_sequence + 1 from tiba.callback_outbox_ranges limit $1)
-         union all
-         select 0
        ) counted) as "deliveriesPending",
        (select coalesce(extract(epoch from max(greatest(now() - oldest.next_attempt_at, interval '0'))), 0)::float8
           from tiba.callback_endpoints e

@@ -96,12 +96,13 @@ async function claimOnce(
  */
 const RANGES_MAX = 16;
 
-// A prepared statement keeps the plan that was made while the tables were small, when every plan looks equally good. So
-// the statement allows only one plan: the array and the lateral joins can only be executed as look-ups by key.
 // A disabled client is sent nothing; its deliveries stay pending.
 const IS_ENABLED = `exists (select from tiba.callback_endpoints e
                   where e.client_id = $1 and e.endpoint_id = $2 and e.disabled_at is null)
      and exists (select from tiba.clients c where c.client_id = $1 and c.disabled_at is null)`;
+
+// A prepared statement keeps the plan that was made while the tables were small, when every plan looks equally good. So
+// each statement below allows only one plan: the arrays and the lateral joins can only be executed as look-ups by key.
 
 /** SQL: those that have a row of their own, and are due. */
 const DUE = `
@@ -127,7 +128,7 @@ const CLAIM_DUE = `
   returning d.sequence, d.attempts, d.attempts_before`;
 
 /** SQL: the claimed deliveries with what is sent. `ranges`: how many ranges were locked. */
-const claimed = (ranges: string): string => `
+const selectClaimed = (ranges: string): string => `
 select ${ranges} as ranges, c.sequence, c.attempts, c.attempts_before, v.subject_id, v.version, v.kind,
        v.occurred_at, ${EVENT_DATA} as data, e.url, e.secret_sealed, e.former_secret_sealed, e.former_secret_until
   from claimed c
@@ -138,7 +139,7 @@ select ${ranges} as ranges, c.sequence, c.attempts, c.attempts_before, v.subject
 const CLAIM_DISTRIBUTED_SQL = `
 with due as materialized (${DUE}
 ), claimed as (${CLAIM_DUE}
-)${claimed('0')}`;
+)${selectClaimed('0')}`;
 
 // Those of a range are due in the order of the events, so a claim takes the first ones.
 const CLAIM_SQL = `
@@ -176,7 +177,7 @@ with own as materialized (${DUE}
   returning sequence, attempts, attempts_before
 ), claimed as (
   select * from updated union all select * from inserted
-)${claimed('(select count(*)::int from ranges)')}`;
+)${selectClaimed('(select count(*)::int from ranges)')}`;
 
 interface ClaimRow extends Record<string, unknown> {
   ranges: number;

@@ -45,6 +45,10 @@ export const rangeWith = (clientId: string, endpointId: string, sequence: string
               order by r.last_sequence limit 1) next
       where next.first_sequence <= ${sequence}) r`;
 
+/** SQL: the range `r` has an event from `first` to `last`. */
+const hasAnyOf = (first: string, last: string): string =>
+  `r.last_sequence >= ${first} and r.last_sequence < ${last} + ${RANGE_MAX} and r.first_sequence <= ${last}`;
+
 /** Gives deliveries of an endpoint that are in ranges rows of their own: those of the events from `first` to `last`. */
 export async function takeOutOfRanges(
   query: Query,
@@ -55,8 +59,7 @@ export async function takeOutOfRanges(
   await query(
     `with taken as (
        delete from tiba.callback_outbox_ranges r
-        where r.client_id = $1 and r.endpoint_id = $2
-          and r.last_sequence >= $3::bigint and r.last_sequence < $4::bigint + ${RANGE_MAX} and r.first_sequence <= $4
+        where r.client_id = $1 and r.endpoint_id = $2 and ${hasAnyOf('$3::bigint', '$4::bigint')}
        returning r.*
      ), rest as (
        insert into tiba.callback_outbox_ranges (client_id, endpoint_id, first_sequence, last_sequence, due_at)
@@ -86,8 +89,8 @@ export async function takeOutOfAllRanges(query: Query, sequences: readonly Clien
        from unnest($1::text[], $2::bigint[], $3::bigint[]) as k (client_id, first, last)
        join tiba.callback_endpoints e on e.client_id = k.client_id collate "C" ${ofClient('e')}
       where exists (select from tiba.callback_outbox_ranges r
-                     where r.client_id = e.client_id and r.endpoint_id = e.endpoint_id and r.last_sequence >= k.first
-                       and r.last_sequence < k.last + ${RANGE_MAX} and r.first_sequence <= k.last ${ofClient('r')})
+                     where r.client_id = e.client_id and r.endpoint_id = e.endpoint_id
+                       and ${hasAnyOf('k.first', 'k.last')} ${ofClient('r')})
       order by e.client_id, e.endpoint_id`,
     [sequences.map(({ clientId }) => clientId), sequences.map(({ first }) => first), sequences.map(({ last }) => last)],
   );

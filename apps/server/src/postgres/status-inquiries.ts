@@ -3,14 +3,14 @@ import { byClient, ofClient } from './distributed/one-client.ts';
 import type { ClaimedStatusInquiry } from './status-inquiry-claims.ts';
 import type { TransactionKey } from './transactions.ts';
 
-export interface NewStatusInquiries extends TransactionKey {
+export interface NewStatusInquiry extends TransactionKey {
   readonly rail: string;
   /** From now to the first inquiry. */
   readonly delayMs: number;
 }
 
 /** Schedules status inquiries about each transaction over its rail. */
-export async function beginStatusInquiries(query: Query, transactions: readonly NewStatusInquiries[]): Promise<void> {
+export async function beginStatusInquiries(query: Query, transactions: readonly NewStatusInquiry[]): Promise<void> {
   if (transactions.length === 0) return;
   await query(
     `insert into tiba.status_inquiries (client_id, transaction_id, rail, next_at)
