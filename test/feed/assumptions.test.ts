@@ -8,7 +8,7 @@ import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { createFreshUpdater, messagesOf, newId } from './fresh-updater.ts';
+import { createFreshUpdater, messagesOf, newId, PROCESSED_AT } from './fresh-updater.ts';
 
 /** What assumptions about stored transactions cost other feeds, other releases and the connection. */
 
@@ -119,4 +119,33 @@ test('after an end that was not as assumed, eight batches look first', async () 
   assert.equal(await attemptsOfOne(false), 2);
   for (let batch = 0; batch < 8; batch += 1) assert.equal(await attemptsOfOne(false), 1, `batch ${batch}`);
   assert.equal(await attemptsOfOne(false), 2);
+});
+
+test('one batch may name transactions in any order, several times, and of two clients with one transaction ID', async () => {
+  const [earlier, later] = [messagesOf(newId()), messagesOf(newId())];
+  const ofBeta = { ...later.first, client_id: 'beta' };
+  const failed = { ...ofBeta, status: 'FAILED', failure_reason: 'ACCOUNT_NOT_FOUND', processed_at: PROCESSED_AT };
+  const updater = createFreshUpdater(service.app.database);
+  const { applied } = await updater.apply(later.first, ofBeta, earlier.first, later.final, earlier.first, failed);
+  assert.deepEqual(
+    applied.map(({ line, transactionId, outcome }) => [line, transactionId, outcome]),
+    [
+      [1, later.first['transaction_id'], 'inserted'],
+      [2, later.first['transaction_id'], 'inserted'],
+      [3, earlier.first['transaction_id'], 'inserted'],
+      [4, later.first['transaction_id'], 'advanced'],
+      [5, earlier.first['transaction_id'], 'unchanged'],
+      [6, later.first['transaction_id'], 'advanced'],
+    ],
+  );
+  const rows = await service.app.database.query(
+    `select client_id, transaction_id, status from tiba.transactions
+      where transaction_id = any ($1::text[]) order by client_id, transaction_id`,
+    [[earlier.first['transaction_id'], later.first['transaction_id']]],
+  );
+  assert.deepEqual(rows, [
+    { client_id: 'alpha', transaction_id: earlier.first['transaction_id'], status: 'PROCESS' },
+    { client_id: 'alpha', transaction_id: later.first['transaction_id'], status: 'SUCCESS' },
+    { client_id: 'beta', transaction_id: later.first['transaction_id'], status: 'FAILED' },
+  ]);
 });

@@ -32,32 +32,40 @@ export interface UpdateContext {
   readonly expectedMs: (bankCode: string) => number;
 }
 
-/** Which payout it is. These must not differ between two status updates of one transaction. */
-const FIXED_FIELDS = [
-  'referenceId',
-  'amount',
-  'fee',
-  'currency',
-  'bankCode',
-  'accountNumber',
-  'accountName',
-] as const satisfies readonly (keyof Transaction)[];
+// A feed pays for each line what is done here. So each field is named where it is read: a loop over names costs several
+// times as much.
+
+/** Which payout it is: the field that differs from the first status update, which none of these may; null for none. */
+function fixedDifference(known: Transaction, update: StatusUpdate): string | null {
+  if (differs(known.referenceId, update.referenceId)) return FEED_FIELD_NAMES.referenceId;
+  if (differs(known.amount, update.amount)) return FEED_FIELD_NAMES.amount;
+  if (differs(known.fee, update.fee)) return FEED_FIELD_NAMES.fee;
+  if (differs(known.currency, update.currency)) return FEED_FIELD_NAMES.currency;
+  if (differs(known.bankCode, update.bankCode)) return FEED_FIELD_NAMES.bankCode;
+  if (differs(known.accountNumber, update.accountNumber)) return FEED_FIELD_NAMES.accountNumber;
+  return differs(known.accountName, update.accountName) ? FEED_FIELD_NAMES.accountName : null;
+}
 
 /**
- * Fields that the first update sets, or leaves to their defaults. That value stays, and another one never holds up a
- * status: the payout's end matters more than a time that is rounded in one of two messages.
+ * The fields of which the transaction keeps another value than the update has. The first update sets the first three,
+ * or leaves them to their defaults; any update may add the others, once: the core often learns them after the transfer
+ * was ordered. Such a difference never holds up a status: the payout's end matters more than a time that is rounded in
+ * one of two messages.
  */
-const DESCRIPTIVE_FIELDS = ['bankName', 'description', 'createdAt'] as const satisfies readonly (keyof Transaction)[];
-
-/** Fields that any update may add, once: the core often learns them after the transfer was ordered. As above. */
-const INFORMATIONAL_FIELDS = [
-  'sourceAccountNumber',
-  'serviceCode',
-  'externalId',
-  'bankReference',
-] as const satisfies readonly (keyof Transaction)[];
-
-const KEPT_FIELDS = [...DESCRIPTIVE_FIELDS, ...INFORMATIONAL_FIELDS];
+function keptFields(known: Transaction, update: StatusUpdate): string[] {
+  const kept: string[] = [];
+  // The name that the directory has today may be another one than the first update gave or found there.
+  const isBankNameGiven = update.isBankNameDefault !== true;
+  if (isBankNameGiven && differs(known.bankName, update.bankName)) kept.push(FEED_FIELD_NAMES.bankName);
+  if (differs(known.description, update.description)) kept.push(FEED_FIELD_NAMES.description);
+  if (differs(known.createdAt, update.createdAt)) kept.push(FEED_FIELD_NAMES.createdAt);
+  if (contradicts(known.sourceAccountNumber, update.sourceAccountNumber))
+    kept.push(FEED_FIELD_NAMES.sourceAccountNumber);
+  if (contradicts(known.serviceCode, update.serviceCode)) kept.push(FEED_FIELD_NAMES.serviceCode);
+  if (contradicts(known.externalId, update.externalId)) kept.push(FEED_FIELD_NAMES.externalId);
+  if (contradicts(known.bankReference, update.bankReference)) kept.push(FEED_FIELD_NAMES.bankReference);
+  return kept;
+}
 
 /**
  * The only place where a status changes. A status update that contradicts the stored transaction changes nothing and is
@@ -66,9 +74,9 @@ const KEPT_FIELDS = [...DESCRIPTIVE_FIELDS, ...INFORMATIONAL_FIELDS];
 export function applyUpdate(known: Transaction | null, update: StatusUpdate, context: UpdateContext): UpdateResult {
   if (known === null) return createTransaction(update, context);
   const result = applyToKnown(known, asReversal(known, update), context);
-  const kept = KEPT_FIELDS.filter((field) => known[field] !== null && differs(known[field], givenValue(update, field)));
+  const kept = keptFields(known, update);
   if (kept.length === 0 || 'reason' in result) return result;
-  const names = kept.map((field) => FEED_FIELD_NAMES[field]).join(', ');
+  const names = kept.join(', ');
   return { ...result, difference: `${names}: another value than in an earlier status update; the first value stays` };
 }
 
@@ -84,8 +92,8 @@ function asReversal(known: Transaction, update: StatusUpdate): StatusUpdate {
 
 function applyToKnown(known: Transaction, update: StatusUpdate, context: UpdateContext): UpdateResult {
   const { now } = context;
-  const fixed = FIXED_FIELDS.find((field) => differs(known[field], update[field]));
-  if (fixed !== undefined) return conflict(`${FEED_FIELD_NAMES[fixed]} differs from the first status update`);
+  const fixed = fixedDifference(known, update);
+  if (fixed !== null) return conflict(`${fixed} differs from the first status update`);
   if (!hasTotal(known, update.totalAmount)) {
     return conflict('total_amount differs from amount + fee of the first status update');
   }
@@ -100,24 +108,20 @@ function applyToKnown(known: Transaction, update: StatusUpdate, context: UpdateC
     return conflict(`status ${update.status} after ${known.status}: a final status never changes`);
   }
   const events = eventsOf(update);
-  const version = nextVersion(known, context) + events.length - 1;
   return {
     outcome: 'advanced',
     transaction: {
-      ...known,
-      ...informationalFields(known, update),
-      ...finalFields(update, now),
+      ...withInformation(known, update),
+      status: update.status,
+      processedAt: processedAtOf(update, now),
+      failureReason: failureReasonOf(update),
       expectedBy: null,
       reversedAt: update.reversedAt ?? null,
-      version,
+      version: nextVersion(known, context) + events.length - 1,
     },
     events,
   };
 }
-
-/** The name that the directory has today may be another one than the first update gave or found there. */
-const givenValue = (update: StatusUpdate, field: (typeof KEPT_FIELDS)[number]): string | null | undefined =>
-  field === 'bankName' && update.isBankNameDefault === true ? undefined : update[field];
 
 /**
  * The transaction in PROCESS that this update most probably ends: what a first update that says the same, without the
@@ -159,7 +163,9 @@ function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs
   const createdAt = update.createdAt ?? now;
   const events = eventsOf(update);
   const transaction = newTransaction(update, {
-    ...finalFields(update, now),
+    status: update.status,
+    processedAt: processedAtOf(update, now),
+    failureReason: failureReasonOf(update),
     createdAt,
     reversedAt: update.reversedAt ?? null,
     version: versionFloor + Math.max(1, events.length),
@@ -206,22 +212,31 @@ function newTransaction(update: StatusUpdate, progress: Progress): Transaction {
   };
 }
 
-/** Fields that the first status update of a transaction must have. */
-const REQUIRED_FIELDS = ['referenceId', 'amount', 'bankCode', 'bankName', 'accountNumber', 'accountName'] as const;
-
 const DEFAULT_FEE = '0.00';
 const DEFAULT_CURRENCY = 'IDR';
 
 /** Why the update cannot be the first one of its transaction; null if it can, and then it inserts the transaction. */
 export function rejectionAsFirst(update: StatusUpdate): string | null {
-  if (REQUIRED_FIELDS.some((field) => update[field] === undefined)) {
-    const missing = REQUIRED_FIELDS.filter((field) => update[field] === undefined);
-    if (missing.join() === 'bankName') return 'bank_code is not in the bank directory: give bank_name as well';
-    const names = missing.map((field) => FEED_FIELD_NAMES[field]).join(', ');
-    return `the first status update of a transaction needs ${names}`;
+  const missing = missingFields(update);
+  if (missing.length > 0) {
+    if (missing.join() === FEED_FIELD_NAMES.bankName) {
+      return 'bank_code is not in the bank directory: give bank_name as well';
+    }
+    return `the first status update of a transaction needs ${missing.join(', ')}`;
   }
   const { amount = '', fee = DEFAULT_FEE, totalAmount } = update;
   return hasTotal({ amount, fee }, totalAmount) ? null : 'total_amount must be amount + fee';
+}
+
+function missingFields(update: StatusUpdate): string[] {
+  const missing: string[] = [];
+  if (update.referenceId === undefined) missing.push(FEED_FIELD_NAMES.referenceId);
+  if (update.amount === undefined) missing.push(FEED_FIELD_NAMES.amount);
+  if (update.bankCode === undefined) missing.push(FEED_FIELD_NAMES.bankCode);
+  if (update.bankName === undefined) missing.push(FEED_FIELD_NAMES.bankName);
+  if (update.accountNumber === undefined) missing.push(FEED_FIELD_NAMES.accountNumber);
+  if (update.accountName === undefined) missing.push(FEED_FIELD_NAMES.accountName);
+  return missing;
 }
 
 const hasTotal = ({ amount, fee }: Pick<Transaction, 'amount' | 'fee'>, totalAmount: string | undefined): boolean =>
@@ -230,6 +245,10 @@ const hasTotal = ({ amount, fee }: Pick<Transaction, 'amount' | 'fee'>, totalAmo
 /** An omitted value contradicts nothing. */
 const differs = (known: string | null, value: string | null | undefined): boolean =>
   value !== undefined && value !== null && value !== known;
+
+/** Nor does a value that is not known yet. */
+const contradicts = (known: string | null, value: string | null | undefined): boolean =>
+  known !== null && differs(known, value);
 
 /** The events of the update that makes a transaction final. */
 function eventsOf({ status, reversedAt }: StatusUpdate): EventKind[] {
@@ -240,13 +259,11 @@ function eventsOf({ status, reversedAt }: StatusUpdate): EventKind[] {
     : ['disbursement.succeeded', 'disbursement.reversed'];
 }
 
-function finalFields(update: StatusUpdate, now: string): Pick<Transaction, 'status' | 'processedAt' | 'failureReason'> {
-  return {
-    status: update.status,
-    processedAt: isFinal(update.status) ? (update.processedAt ?? now) : null,
-    failureReason: update.status === 'FAILED' ? (update.failureReason ?? null) : null,
-  };
-}
+const processedAtOf = ({ status, processedAt }: StatusUpdate, now: string): string | null =>
+  isFinal(status) ? (processedAt ?? now) : null;
+
+const failureReasonOf = ({ status, failureReason }: StatusUpdate): string | null =>
+  status === 'FAILED' ? (failureReason ?? null) : null;
 
 /**
  * An update with the current status may still report a reversal, or the rail. `processedAt` and `failureReason` stay as
@@ -257,32 +274,29 @@ function applySameStatus(known: Transaction, update: StatusUpdate, context: Upda
   if (reversedAt !== null && known.reversedAt === null) {
     return {
       outcome: 'reversed',
-      transaction: {
-        ...known,
-        ...informationalFields(known, update),
-        reversedAt,
-        version: nextVersion(known, context),
-      },
+      transaction: { ...withInformation(known, update), reversedAt, version: nextVersion(known, context) },
       events: ['disbursement.reversed'],
     };
   }
   if (differs(known.reversedAt, reversedAt)) return conflict('reversed_at differs from an earlier status update');
   const addsRail = rail !== null && known.rail === null && !isFinal(known.status);
-  if (addsRail || INFORMATIONAL_FIELDS.some((field) => known[field] === null && (update[field] ?? null) !== null)) {
-    const railFields = addsRail ? { rail, railReference } : {};
-    return { outcome: 'unchanged', transaction: { ...known, ...railFields, ...informationalFields(known, update) } };
-  }
-  return { outcome: 'unchanged' };
+  const informed = withInformation(known, update);
+  if (addsRail) return { outcome: 'unchanged', transaction: { ...informed, rail, railReference } };
+  return informed === known ? { outcome: 'unchanged' } : { outcome: 'unchanged', transaction: informed };
 }
 
-type InformationalFields = Pick<Transaction, (typeof INFORMATIONAL_FIELDS)[number]>;
-
-/** Those that the update adds, beside those that are known, which stay. */
-const informationalFields = (known: InformationalFields, update: StatusUpdate): InformationalFields => ({
-  sourceAccountNumber: known.sourceAccountNumber ?? update.sourceAccountNumber ?? null,
-  serviceCode: known.serviceCode ?? update.serviceCode ?? null,
-  externalId: known.externalId ?? update.externalId ?? null,
-  bankReference: known.bankReference ?? update.bankReference ?? null,
-});
+/** The transaction with what the update adds to it, which any update may, once; itself if that is nothing. */
+function withInformation(known: Transaction, update: StatusUpdate): Transaction {
+  const sourceAccountNumber = known.sourceAccountNumber ?? update.sourceAccountNumber ?? null;
+  const serviceCode = known.serviceCode ?? update.serviceCode ?? null;
+  const externalId = known.externalId ?? update.externalId ?? null;
+  const bankReference = known.bankReference ?? update.bankReference ?? null;
+  const addsNothing =
+    sourceAccountNumber === known.sourceAccountNumber &&
+    serviceCode === known.serviceCode &&
+    externalId === known.externalId &&
+    bankReference === known.bankReference;
+  return addsNothing ? known : { ...known, sourceAccountNumber, serviceCode, externalId, bankReference };
+}
 
 const conflict = (reason: string): UpdateResult => ({ outcome: 'conflict', reason });

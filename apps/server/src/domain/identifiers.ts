@@ -30,5 +30,17 @@ export function isPlainText(value: string, lengthMax: number): boolean {
  */
 export const withoutBidiControls = (text: string): string => text.replaceAll(/\p{Bidi_Control}/gu, '');
 
+interface Key {
+  readonly clientId: string;
+  readonly transactionId: string;
+}
+
+/** The order in which transactions are locked and written. IDs mostly grow with time. */
+export function compareKeys(one: Key, other: Key): number {
+  if (one.transactionId !== other.transactionId) return one.transactionId < other.transactionId ? -1 : 1;
+  if (one.clientId === other.clientId) return 0;
+  return one.clientId < other.clientId ? -1 : 1;
+}
+
 /** A key for maps in memory. It is unambiguous, because no client_id and no identifier holds a control character. */
 export const keyOf = (clientId: string, identifier: string): string => `${clientId}\u0001${identifier}`;

@@ -29,7 +29,17 @@ export function addMoney(one: string, other: string): string {
   return `${hundredths.slice(0, -2)}.${hundredths.slice(-2)}`;
 }
 
-/** The nearest number is off by less than a fiftieth of a hundredth. */
-const toShortHundredths = (amount: string): number => Math.round(Number(amount) * 100);
+/** Digit by digit, which costs a fraction of `Number`. */
+function toShortHundredths(amount: string): number {
+  let hundredths = 0;
+  for (let index = 0; index < amount.length; index += 1) {
+    const code = amount.charCodeAt(index);
+    if (code !== POINT) hundredths = hundredths * 10 + code - DIGIT_ZERO;
+  }
+  return hundredths;
+}
+
+const POINT = 0x2e;
+const DIGIT_ZERO = 0x30;
 
 const toHundredths = (amount: string): bigint => BigInt(amount.replace('.', ''));

@@ -41,10 +41,10 @@ export function parseJsonStrings(text: string, membersMax: number): unknown {
 function hasAllOf(text: string, value: unknown): boolean {
   if (!isJsonObject(value) || text.includes('\\')) return false;
   let length = '{'.length;
-  for (const name of Object.keys(value)) length += '"":,'.length + name.length;
-  for (const field of Object.values(value)) {
-    if (typeof field === 'string') length += '""'.length + field.length;
-    else if (field === null) length += 'null'.length;
+  for (const name in value) {
+    const field = value[name];
+    if (typeof field === 'string') length += '"":"",'.length + name.length + field.length;
+    else if (field === null) length += '"":null,'.length + name.length;
     else return false;
   }
   // The last comma stands for the closing brace.

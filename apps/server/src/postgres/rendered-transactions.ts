@@ -27,8 +27,9 @@ const NO_CENTS = '.00';
 export function renderedColumn({ amount, fee, createdAt, processedAt }: AmountsAndTimes): string {
   const isWhole = amount.endsWith(NO_CENTS) && fee.endsWith(NO_CENTS);
   const short = (money: string): string => (isWhole ? money.slice(0, -NO_CENTS.length) : money);
-  const total = withoutBeginning(short(addMoney(amount, fee)), short(amount));
-  const inProcess = [short(amount), short(fee), total, createdAt, ''].join(SEPARATOR);
+  const shortAmount = short(amount);
+  const total = withoutBeginning(short(addMoney(amount, fee)), shortAmount);
+  const inProcess = `${shortAmount}${SEPARATOR}${short(fee)}${SEPARATOR}${total}${SEPARATOR}${createdAt}${SEPARATOR}`;
   return endedColumn(inProcess, { createdAt, processedAt });
 }
 
@@ -45,7 +46,7 @@ export const endedColumn = (
 function withoutBeginning(text: string, other: string): string {
   if (text.length !== other.length) return text;
   let start = 0;
-  while (start < text.length - 1 && text[start] === other[start]) start += 1;
+  while (start < text.length - 1 && text.charCodeAt(start) === other.charCodeAt(start)) start += 1;
   return text.slice(start);
 }
 

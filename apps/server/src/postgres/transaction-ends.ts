@@ -8,6 +8,7 @@ import {
   copyTransactionRows,
   copyTransactionsSql,
   FINAL_COLUMNS,
+  hasRare,
   inKeyOrder,
   KEYS,
   PROCESS_COLUMNS,
@@ -26,23 +27,39 @@ const COPY_FINAL_SQL = copyTransactionsSql('tiba.transactions_final', [...COMMON
 
 const END_COLUMNS = ['client_id', 'transaction_id', 'compared'] as const;
 
-/** What a row of transactions_in_process must still be when it is deleted: all that a decision is made of. */
-const COMPARED = `concat_ws(E'\\x02', t.version, t.rendered, t.reference_id, t.currency, t.bank_code, t.bank_name,
-            t.account_number, t.account_name, t.description, coalesce(t.rail, ''), coalesce(t.rail_reference, ''),
-            coalesce(t.source_account_number, ''), coalesce(t.service_code, ''), coalesce(t.external_id, ''),
-            coalesce(t.bank_reference, ''), t.overdue_since is null)`;
+/** Columns that most transactions in PROCESS do not have. */
+const RARE_TEXTS = [
+  'rail',
+  'rail_reference',
+  'source_account_number',
+  'service_code',
+  'external_id',
+  'bank_reference',
+] as const satisfies readonly (typeof RARE_COLUMNS)[number][];
 
-const comparedText = (before: Transaction, rendered: string): string =>
+/**
+ * What a row of transactions_in_process must still be when it is deleted: all that a decision is made of. As one text,
+ * whose parts PostgreSQL prints one by one: those that most do not have are a part only where there is any.
+ */
+const COMPARED = `concat_ws(E'\\x02', t.rendered, t.version, t.reference_id, t.currency, t.bank_code, t.bank_name,
+            t.account_number, t.account_name, t.description,
+            case when ${[...RARE_TEXTS, 'overdue_since'].map((column) => `t.${column} is null`).join(' and ')} then ''
+                 else concat_ws(E'\\x02', ${RARE_TEXTS.map((column) => `coalesce(t.${column}, '')`).join(', ')},
+                                t.overdue_since is null) end)`;
+
+const SEPARATOR = '\u0002';
+
+function comparedText(before: Transaction, rendered: string): string {
+  const { version, referenceId, currency, bankCode, bankName, accountNumber, accountName, description } = before;
+  const payout = `${rendered}${SEPARATOR}${version}${SEPARATOR}${referenceId}${SEPARATOR}${currency}`;
+  const bank = `${bankCode}${SEPARATOR}${bankName}`;
+  const account = `${accountNumber}${SEPARATOR}${accountName}`;
+  const rare = hasRare(before) ? rareText(before) : '';
+  return `${payout}${SEPARATOR}${bank}${SEPARATOR}${account}${SEPARATOR}${description}${SEPARATOR}${rare}`;
+}
+
+const rareText = (before: Transaction): string =>
   [
-    before.version,
-    rendered,
-    before.referenceId,
-    before.currency,
-    before.bankCode,
-    before.bankName,
-    before.accountNumber,
-    before.accountName,
-    before.description,
     before.rail,
     before.railReference,
     before.sourceAccountNumber,
@@ -51,7 +68,7 @@ const comparedText = (before: Transaction, rendered: string): string =>
     before.bankReference,
     // As PostgreSQL writes it.
     before.overdueSince === null ? 't' : 'f',
-  ].join('\u0002');
+  ].join(SEPARATOR);
 
 const KNOWN_COLUMNS = COMMON_COLUMNS.length + PROCESS_COLUMNS.length + FINAL_COLUMNS.length + RARE_COLUMNS.length;
 
@@ -65,7 +82,9 @@ with known as (
   delete from tiba.transactions_in_process t
    using ${tableFromParameters(END_COLUMNS, 'position')}
    where t.client_id = input.client_id collate "C" and t.transaction_id = input.transaction_id collate "C" and ${KEYS}
-     and ${COMPARED} = input.compared and (select is_known from known)
+     -- Not as a part of the join: PostgreSQL would print it twice, to hash it and to compare it.
+     and (${COMPARED} = input.compared) is true
+     and (select is_known from known)
   returning input.position, t.inserted_by
 )
 select string_agg(coalesce(inserted_by::text, ''), ',' order by position) as inserted_by,

@@ -1,3 +1,4 @@
+import { compareKeys } from '../domain/identifiers.ts';
 import type { Transaction } from '../domain/transaction.ts';
 import { arrayFromParameter } from './bulk-parameters.ts';
 import { copyRow, copySql } from './copy.ts';
@@ -68,9 +69,10 @@ export async function copyTransactionRows<Stored extends TransactionToStore>(
   toStore: readonly Stored[],
   valuesOf: (each: Stored) => (string | null)[],
 ): Promise<void> {
-  const hasRare = toStore.some((each) => rareValues(each).some((value) => value !== null));
-  const rowOf = (each: Stored): string => copyRow(hasRare ? [...valuesOf(each), ...rareValues(each)] : valuesOf(each));
-  await query.copy(hasRare ? sql.withRare : sql.plain, toStore.map(rowOf).join(''));
+  const haveRare = toStore.some(({ transaction }) => hasRare(transaction));
+  let rows = '';
+  for (const each of toStore) rows += copyRow(haveRare ? [...valuesOf(each), ...rareValues(each)] : valuesOf(each));
+  await query.copy(haveRare ? sql.withRare : sql.plain, rows);
 }
 
 /** Those of `COMMON_COLUMNS`. */
@@ -97,6 +99,18 @@ export const commonValues = (
   insertedBy,
 ];
 
+/** Whether it has any of `RARE_COLUMNS`. */
+export const hasRare = (transaction: Transaction): boolean =>
+  transaction.failureReason !== null ||
+  transaction.reversedAt !== null ||
+  transaction.overdueSince !== null ||
+  transaction.rail !== null ||
+  transaction.railReference !== null ||
+  transaction.sourceAccountNumber !== null ||
+  transaction.serviceCode !== null ||
+  transaction.externalId !== null ||
+  transaction.bankReference !== null;
+
 /** Those of `RARE_COLUMNS`. */
 export const rareValues = ({ transaction }: TransactionToStore): (string | null)[] => [
   transaction.failureReason,
@@ -110,10 +124,8 @@ export const rareValues = ({ transaction }: TransactionToStore): (string | null)
   transaction.bankReference,
 ];
 
-function byKey({ transaction: one }: TransactionToStore, { transaction: other }: TransactionToStore): number {
-  if (one.transactionId !== other.transactionId) return one.transactionId < other.transactionId ? -1 : 1;
-  return one.clientId < other.clientId ? -1 : 1;
-}
+const byKey = ({ transaction: one }: TransactionToStore, { transaction: other }: TransactionToStore): number =>
+  compareKeys(one, other);
 
 /** So that two feeds with the same transactions cannot deadlock, as with locks. */
 export const inKeyOrder = <Stored extends TransactionToStore>(toStore: readonly Stored[]): readonly Stored[] =>

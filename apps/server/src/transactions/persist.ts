@@ -67,22 +67,20 @@ export async function persist(
   return null;
 }
 
-/** Fields that an update, or the clock, may add to a stored transaction. `endTransactions` does not write them. */
-const ADDED_FIELDS = [
-  'rail',
-  'railReference',
-  'sourceAccountNumber',
-  'serviceCode',
-  'externalId',
-  'bankReference',
-  'overdueSince',
-] as const satisfies readonly (keyof Transaction)[];
-
-/** Whether nothing changes but what `endTransactions` writes. */
+/**
+ * Whether nothing changes but what `endTransactions` writes. That are not the fields which an update, or the clock, may
+ * add to a stored transaction.
+ */
 const onlyEnds = (before: Transaction, transaction: Transaction): boolean =>
   before.status === 'PROCESS' &&
   isFinal(transaction.status) &&
-  ADDED_FIELDS.every((field) => before[field] === transaction[field]);
+  before.rail === transaction.rail &&
+  before.railReference === transaction.railReference &&
+  before.sourceAccountNumber === transaction.sourceAccountNumber &&
+  before.serviceCode === transaction.serviceCode &&
+  before.externalId === transaction.externalId &&
+  before.bankReference === transaction.bankReference &&
+  before.overdueSince === transaction.overdueSince;
 
 /** Earlier events show the transaction as it was before. A transaction without events needs no look at them. */
 const replacesEventData = ({ before, transaction }: Change): boolean =>
