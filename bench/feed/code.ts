@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { FeedRun } from '../../apps/server/src/feed/feed.ts';
+import type { Feed } from '../../apps/server/src/feed/feed.ts';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
 import type { BenchContext } from '../bench-context.ts';
 
@@ -8,7 +8,7 @@ import type { BenchContext } from '../bench-context.ts';
 export interface Code {
   openDatabase(connectionString: string): Database;
   migrate(connectionString: string): Promise<void>;
-  openFeed(database: Database): FeedRun;
+  createFeed(database: Database): Feed;
 }
 
 export const THIS_CODE = fileURLToPath(new URL('../../', import.meta.url));
@@ -45,7 +45,7 @@ export async function loadCode(root: string, { log }: Pick<BenchContext, 'log'>)
       }
       await migrateJobs?.({ connectionString });
     },
-    openFeed(database) {
+    createFeed(database) {
       const transactionUpdater = createTransactionUpdater({
         database,
         expectedMs: () => 1_800_000,
@@ -54,8 +54,7 @@ export async function loadCode(root: string, { log }: Pick<BenchContext, 'log'>)
         versionFloor: () => 0,
       });
       const banks = createBankDirectory(bankEntries);
-      const feed = createFeed({ transactionUpdater, banks, clientExists: () => true, onApplied() {}, causes: null });
-      return feed.open('core');
+      return createFeed({ transactionUpdater, banks, clientExists: () => true, onApplied() {}, causes: null });
     },
   };
 }

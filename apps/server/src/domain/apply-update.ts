@@ -251,7 +251,7 @@ const contradicts = (known: string | null, value: string | null | undefined): bo
   known !== null && differs(known, value);
 
 /** The events of the update that makes a transaction final. */
-function eventsOf({ status, reversedAt }: StatusUpdate): EventKind[] {
+function eventsOf({ status, reversedAt }: StatusUpdate): readonly EventKind[] {
   if (status === 'PROCESS') return [];
   if (status === 'FAILED') return ['disbursement.failed'];
   return reversedAt === undefined || reversedAt === null

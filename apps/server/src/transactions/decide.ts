@@ -83,7 +83,7 @@ interface Entry extends TransactionKey {
   /** As it is stored; null for none. */
   stored: Transaction | null;
   known: Transaction | null;
-  readonly events: EventKind[];
+  events: readonly EventKind[];
   insertedBy: number | null;
   advancedBy: number | null;
 }
@@ -97,45 +97,59 @@ export async function decide(
   const { own, entries } = entriesOf(updates, context);
   await readStored(query, entries);
   const holders = context.looksForHolders ? await findHoldersOfNewReferences(query, updates, own) : null;
-  const applied: AppliedUpdate[] = [];
-  const statusUpdates: StatusUpdateRecord[] = [];
+  const decisions: Decisions = { applied: [], statusUpdates: [], holders, context };
   for (const [index, received] of updates.entries()) {
     const entry = own[index];
-    if (entry === undefined) continue;
-    const { clientId, transactionId } = received.update;
-    const before = entry.known;
-    const { line, raw, update, source } = before === null ? received : eraseReceived(before, received);
-    const result = applyUpdate(before, update, context);
-    let { outcome } = result;
-    let reason = 'reason' in result ? result.reason : (result.difference ?? null);
-    let recordedId = transactionId;
-
-    // Without `holders`, the unique keys find out.
-    if (result.outcome === 'inserted' && holders !== null) {
-      const reference = keyOf(clientId, result.transaction.referenceId);
-      const holder = holders.get(reference);
-      if (holder !== undefined && holder !== transactionId) {
-        outcome = 'conflict';
-        reason = `reference_id belongs to the transaction ${holder}`;
-        recordedId = holder;
-      } else {
-        holders.set(reference, transactionId);
-      }
-    }
-    if (outcome === result.outcome) {
-      if ('transaction' in result) entry.known = result.transaction;
-      if ('events' in result) entry.events.push(...result.events);
-      // Where there is something to say, the update has a row of its own.
-      if (outcome === 'inserted' && reason === null) entry.insertedBy = statusUpdates.length;
-      if (outcome === 'advanced' && reason === null) entry.advancedBy = statusUpdates.length;
-    }
-    applied.push({ line, transactionId, outcome, reason });
-    // A rejected update creates no transaction, so there is none to record it with.
-    if (outcome !== 'rejected') {
-      statusUpdates.push({ clientId, transactionId: recordedId, source, raw, outcome, reason });
-    }
+    if (entry !== undefined) decideEach(decisions, entry, received);
   }
+  const { applied, statusUpdates } = decisions;
   return { applied, ...changesOf(entries), statusUpdates, assumed: assumptionsOf(entries) };
+}
+
+interface Decisions extends Pick<UpdatePlan, 'applied' | 'statusUpdates'> {
+  /** See `findHoldersOfNewReferences`. null: the unique keys find out. */
+  readonly holders: Map<string, string> | null;
+  readonly context: DecisionContext;
+}
+
+function decideEach(
+  { applied, statusUpdates, holders, context }: Decisions,
+  entry: Entry,
+  received: ReceivedUpdate,
+): void {
+  const { clientId, transactionId } = received.update;
+  const before = entry.known;
+  const { line, raw, update, source } = before === null ? received : eraseReceived(before, received);
+  const result = applyUpdate(before, update, context);
+  const { outcome } = result;
+  const holder = outcome === 'inserted' && holders !== null ? holdReference(holders, result.transaction) : null;
+  if (holder !== null) {
+    const conflict = { outcome: 'conflict', reason: `reference_id belongs to the transaction ${holder}` } as const;
+    applied.push({ line, transactionId, ...conflict });
+    statusUpdates.push({ clientId, transactionId: holder, source, raw, ...conflict });
+    return;
+  }
+  const reason = 'reason' in result ? result.reason : (result.difference ?? null);
+  applied.push({ line, transactionId, outcome, reason });
+  // A rejected update creates no transaction, so there is none to record it with.
+  if (outcome === 'rejected') return;
+  if ('transaction' in result) entry.known = result.transaction;
+  if ('events' in result)
+    entry.events = entry.events.length === 0 ? result.events : [...entry.events, ...result.events];
+  // Where there is something to say, the update has a row of its own.
+  if (outcome === 'inserted' && reason === null) entry.insertedBy = statusUpdates.length;
+  if (outcome === 'advanced' && reason === null) entry.advancedBy = statusUpdates.length;
+  statusUpdates.push({ clientId, transactionId, source, raw, outcome, reason });
+}
+
+/** The other transaction that holds the reference ID of a new one; null for none, and then the new one holds it. */
+function holdReference(holders: Map<string, string>, transaction: Transaction): string | null {
+  const { clientId, transactionId, referenceId } = transaction;
+  const reference = keyOf(clientId, referenceId);
+  const holder = holders.get(reference);
+  if (holder !== undefined && holder !== transactionId) return holder;
+  holders.set(reference, transactionId);
+  return null;
 }
 
 /** @throws DatabaseContended when nothing is to be written that would find out whether an assumption holds */
@@ -174,6 +188,8 @@ function entriesOf(updates: readonly ReceivedUpdate[], context: DecisionContext)
   return { own, entries: own.filter((entry, position) => entry.position === position) };
 }
 
+const NO_EVENTS: readonly EventKind[] = [];
+
 function entryOf(update: StatusUpdate, position: number, context: DecisionContext): Entry {
   const { clientId, transactionId } = update;
   const assumed = context.assumes['in process'] ? assumedInProcess(update, context) : null;
@@ -185,7 +201,7 @@ function entryOf(update: StatusUpdate, position: number, context: DecisionContex
     assumption: isNew ? 'new' : assumed && 'in process',
     stored: assumed,
     known: assumed,
-    events: [],
+    events: NO_EVENTS,
     insertedBy: null,
     advancedBy: null,
   };

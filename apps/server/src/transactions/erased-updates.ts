@@ -16,7 +16,7 @@ export function eraseReceived<Received extends { readonly update: StatusUpdate; 
   known: Transaction,
   received: Received,
 ): Received {
-  if (!ERASABLE_FIELDS.some((field) => known[field].includes(ERASED))) return received;
+  if (!isErased(known)) return received;
   const terms: string[] = [];
   const update: { -readonly [Field in keyof StatusUpdate]: StatusUpdate[Field] } = { ...received.update };
   for (const field of ERASABLE_FIELDS) {
@@ -31,3 +31,6 @@ export function eraseReceived<Received extends { readonly update: StatusUpdate; 
   if (typeof update.failureReason === 'string') update.failureReason = eraseText(update.failureReason);
   return { ...received, update, raw: eraseJson(received.raw) };
 }
+
+const isErased = ({ accountNumber, accountName, description }: Transaction): boolean =>
+  accountNumber.includes(ERASED) || accountName.includes(ERASED) || description.includes(ERASED);
