@@ -97,7 +97,7 @@ async function openSide(
 
 /** A service runs for weeks, and V8 goes on compiling for some seconds. */
 const WARM_UP_ROUNDS = 3;
-/** Lines of one feed. The speed of a machine that is shared changes within seconds, so the two codes take short turns. */
+/** Lines of one feed. A shared machine changes its speed within seconds, so the two codes take short turns. */
 const PART_LINES = 2_000;
 /** Lines that are passed on together, as a socket does. */
 const LINES_PER_CHUNK = 200;
