@@ -121,7 +121,7 @@ test('after an end that was not as assumed, eight batches look first', async () 
   assert.equal(await attemptsOfOne(false), 2);
 });
 
-test('one batch may name transactions in any order, several times, and of two clients with one transaction ID', async () => {
+test('one batch may name transactions in any order, again, and of two clients with one ID', async () => {
   const [earlier, later] = [messagesOf(newId()), messagesOf(newId())];
   const ofBeta = { ...later.first, client_id: 'beta' };
   const failed = { ...ofBeta, status: 'FAILED', failure_reason: 'ACCOUNT_NOT_FOUND', processed_at: PROCESSED_AT };

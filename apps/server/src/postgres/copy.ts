@@ -1,4 +1,3 @@
-import type { Writable } from 'node:stream';
 import pg from 'pg';
 
 /**
@@ -38,9 +37,9 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 const escaped = (value: string): string => value.replaceAll(/[\\\t\n\r]/g, (character) => ESCAPES[character] ?? '');
 
-/** The connection of pg. Its types do not declare these. */
+/** The connection of pg, which has these messages of the protocol, although its types do not declare them. */
 interface CopyConnection {
-  readonly stream: Writable;
+  sendCopyFromChunk(rows: Buffer): void;
   endCopyFrom(): void;
 }
 
@@ -56,23 +55,10 @@ class CopyQuery extends pg.Query {
 
   /** pg calls it when PostgreSQL is ready for the rows. After an error PostgreSQL reads and ignores them. */
   handleCopyInResponse(connection: CopyConnection): void {
-    connection.stream.write(copyData(this.#rows));
+    connection.sendCopyFromChunk(Buffer.from(this.#rows));
     connection.endCopyFrom();
   }
 }
-
-/** The message CopyData. pg would copy the rows once more to make it. */
-function copyData(rows: string): Buffer {
-  const message = Buffer.allocUnsafe(HEADER_BYTES + Buffer.byteLength(rows));
-  message.write('d');
-  // The length counts itself, and not the type before it.
-  message.writeInt32BE(message.length - TYPE_BYTES, TYPE_BYTES);
-  message.write(rows, HEADER_BYTES);
-  return message;
-}
-
-const TYPE_BYTES = 1;
-const HEADER_BYTES = TYPE_BYTES + 4;
 
 /** Inserts rows of `copyRow`. Rejects with PostgreSQL's error, as a query does. */
 export function copyRows(client: pg.ClientBase, sql: string, rows: string, timeoutMs: number): Promise<void> {

@@ -3,6 +3,8 @@ import { tableFromParameters, toArrayParameter } from './bulk-parameters.ts';
 import type { Query } from './database.ts';
 import { endedColumn, renderedColumn } from './rendered-transactions.ts';
 import {
+  ADDED_COLUMNS,
+  addedValues,
   COMMON_COLUMNS,
   commonValues,
   copyTransactionRows,
@@ -27,15 +29,7 @@ const COPY_FINAL_SQL = copyTransactionsSql('tiba.transactions_final', [...COMMON
 
 const END_COLUMNS = ['client_id', 'transaction_id', 'compared'] as const;
 
-/** Columns that most transactions in PROCESS do not have. */
-const RARE_TEXTS = [
-  'rail',
-  'rail_reference',
-  'source_account_number',
-  'service_code',
-  'external_id',
-  'bank_reference',
-] as const satisfies readonly (typeof RARE_COLUMNS)[number][];
+const RARE_COLUMNS_IN_PROCESS = [...ADDED_COLUMNS, 'overdue_since'];
 
 /**
  * What a row of transactions_in_process must still be when it is deleted: all that a decision is made of. As one text,
@@ -43,8 +37,8 @@ const RARE_TEXTS = [
  */
 const COMPARED = `concat_ws(E'\\x02', t.rendered, t.version, t.reference_id, t.currency, t.bank_code, t.bank_name,
             t.account_number, t.account_name, t.description,
-            case when ${[...RARE_TEXTS, 'overdue_since'].map((column) => `t.${column} is null`).join(' and ')} then ''
-                 else concat_ws(E'\\x02', ${RARE_TEXTS.map((column) => `coalesce(t.${column}, '')`).join(', ')},
+            case when ${RARE_COLUMNS_IN_PROCESS.map((column) => `t.${column} is null`).join(' and ')} then ''
+                 else concat_ws(E'\\x02', ${ADDED_COLUMNS.map((column) => `coalesce(t.${column}, '')`).join(', ')},
                                 t.overdue_since is null) end)`;
 
 const SEPARATOR = '\u0002';
@@ -58,17 +52,9 @@ function comparedText(before: Transaction, rendered: string): string {
   return `${payout}${SEPARATOR}${bank}${SEPARATOR}${account}${SEPARATOR}${description}${SEPARATOR}${rare}`;
 }
 
+/** The last part says whether it is not overdue, as PostgreSQL writes that. */
 const rareText = (before: Transaction): string =>
-  [
-    before.rail,
-    before.railReference,
-    before.sourceAccountNumber,
-    before.serviceCode,
-    before.externalId,
-    before.bankReference,
-    // As PostgreSQL writes it.
-    before.overdueSince === null ? 't' : 'f',
-  ].join(SEPARATOR);
+  [...addedValues(before), before.overdueSince === null ? 't' : 'f'].join(SEPARATOR);
 
 const KNOWN_COLUMNS = COMMON_COLUMNS.length + PROCESS_COLUMNS.length + FINAL_COLUMNS.length + RARE_COLUMNS.length;
 

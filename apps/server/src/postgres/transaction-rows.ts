@@ -43,11 +43,8 @@ export const PROCESS_COLUMNS = ['expected_by'] as const;
 /** What it has only when it is final. */
 export const FINAL_COLUMNS = ['processed_at', 'advanced_by'] as const;
 
-/** What most transactions do not have. */
-export const RARE_COLUMNS = [
-  'failure_reason',
-  'reversed_at',
-  'overdue_since',
+/** What an update may add, and most updates do not. */
+export const ADDED_COLUMNS = [
   'rail',
   'rail_reference',
   'source_account_number',
@@ -55,6 +52,9 @@ export const RARE_COLUMNS = [
   'external_id',
   'bank_reference',
 ] as const;
+
+/** What most transactions do not have. */
+export const RARE_COLUMNS = ['failure_reason', 'reversed_at', 'overdue_since', ...ADDED_COLUMNS] as const;
 
 /** Columns that are not named are null, which costs less than a value that says so. */
 export const copyTransactionsSql = (table: string, columns: readonly string[]) => ({
@@ -99,7 +99,7 @@ export const commonValues = (
   insertedBy,
 ];
 
-/** Whether it has any of `RARE_COLUMNS`. */
+/** Whether it has any of `RARE_COLUMNS`. Without their list, which a feed would make for each line. */
 export const hasRare = (transaction: Transaction): boolean =>
   transaction.failureReason !== null ||
   transaction.reversedAt !== null ||
@@ -116,6 +116,11 @@ export const rareValues = ({ transaction }: TransactionToStore): (string | null)
   transaction.failureReason,
   transaction.reversedAt,
   transaction.overdueSince,
+  ...addedValues(transaction),
+];
+
+/** Those of `ADDED_COLUMNS`. */
+export const addedValues = (transaction: Transaction): (string | null)[] => [
   transaction.rail,
   transaction.railReference,
   transaction.sourceAccountNumber,

@@ -32,5 +32,6 @@ export function eraseReceived<Received extends { readonly update: StatusUpdate; 
   return { ...received, update, raw: eraseJson(received.raw) };
 }
 
+/** A feed asks this of each line, so it names the fields instead of walking through their list. */
 const isErased = ({ accountNumber, accountName, description }: Transaction): boolean =>
   accountNumber.includes(ERASED) || accountName.includes(ERASED) || description.includes(ERASED);

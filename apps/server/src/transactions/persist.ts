@@ -68,8 +68,8 @@ export async function persist(
 }
 
 /**
- * Whether nothing changes but what `endTransactions` writes. That are not the fields which an update, or the clock, may
- * add to a stored transaction.
+ * Whether nothing changes but what `endTransactions` writes. It does not write what an update, or the clock, may add to
+ * a stored transaction.
  */
 const onlyEnds = (before: Transaction, transaction: Transaction): boolean =>
   before.status === 'PROCESS' &&
