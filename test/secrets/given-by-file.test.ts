@@ -95,6 +95,8 @@ before(async () => {
   await eventually('all processes are ready', () => log.includes('all processes are ready'));
 });
 after(async () => {
+  // A worker that is starting, in place of one that crashed, may write a report when its parent is killed.
+  await served?.terminate();
   await served?.release();
   await database?.drop();
   await files?.remove();
