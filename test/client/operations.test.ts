@@ -177,6 +177,11 @@ suite('callbacks and events', () => {
     assert.notEqual(rotated.secret, endpoint.secret);
     const [delivery] = await take(tiba.callbackDeliveries.list({ endpoint_id: endpoint.endpoint_id }));
     assert.ok(delivery !== undefined);
+    // Until its attempt is recorded, a replay is the same delivery, which that attempt ends.
+    await eventually('the attempt is recorded', async () => {
+      const { attempts } = await tiba.callbackDeliveries.get(delivery.delivery_id);
+      return attempts.length > 0;
+    });
     await tiba.callbackDeliveries.replay(delivery.delivery_id);
     const [, , again] = await receiver.untilReceived(3);
     const bySecret = (secret: string) =>
