@@ -4,7 +4,7 @@ import type { Feed } from '../../apps/server/src/feed/feed.ts';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
 import type { BenchContext } from '../bench-context.ts';
 
-/** The code that a feed is measured with: this one, or that of another clone. Both run in this process, in turn. */
+/** The code that a feed is measured with: this one, or that of another clone. */
 export interface Code {
   openDatabase(connectionString: string): Database;
   migrate(connectionString: string): Promise<void>;

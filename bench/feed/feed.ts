@@ -1,14 +1,14 @@
 import path from 'node:path';
 import pg from 'pg';
-import type { Feed } from '../../apps/server/src/feed/feed.ts';
-import type { Database } from '../../apps/server/src/postgres/database.ts';
 import type { BenchContext } from '../bench-context.ts';
 import { addClients, type FedStatus, statusMessage } from '../bytes/fill.ts';
+import { startChild } from '../child.ts';
 import { createDatabase } from '../database/databases.ts';
 import { cpuMicroseconds } from '../process-stats.ts';
+import type { FeedCodeAddress, FeedCodeSettings, FeedCost } from '../processes/feed-code.ts';
 import { median, type Ratio } from '../ratios.ts';
 import { table, whole } from '../report.ts';
-import { type Code, loadCode, THIS_CODE } from './code.ts';
+import { loadCode, THIS_CODE } from './code.ts';
 
 /** Of what COPY costs PostgreSQL, for the same rows. */
 const COPY_BUDGET = 0.3;
@@ -26,42 +26,37 @@ export interface FeedResult {
   readonly ratios: readonly Ratio[];
 }
 
-/** Microseconds of CPU for each line. */
-interface Cost {
-  readonly server: number;
-  readonly database: number;
-}
-
 interface Side {
   readonly title: string;
-  readonly code: Code;
   readonly connectionString: string;
-  readonly database: Database;
-  readonly feed: Feed;
-  readonly costs: Record<FedStatus, Cost[]>;
+  /** Feeds NDJSON to the process of this side. */
+  readonly feed: (lines: string) => Promise<FeedCost>;
+  readonly costs: Record<FedStatus, FeedCost[]>;
 }
 
 /**
- * Measures what a line of the feed costs this process and PostgreSQL. With the code of another clone, both take turns;
- * each has its own database.
+ * Measures what a line of the feed costs a process and PostgreSQL. With the code of another clone, both take turns; each
+ * has its own process and its own database.
  */
 export async function measureFeed(context: BenchContext, { lines, rounds, against }: FeedSizes): Promise<FeedResult> {
   await using closers = new AsyncDisposableStack();
-  const own = await openSide(context, closers, { title: 'this code', root: THIS_CODE, name: 'feed_own' });
+  const own = await openSide(context, { title: 'this code', root: THIS_CODE, name: 'feed_own' });
   const other =
     against === null
       ? null
-      : await openSide(context, closers, { title: against, root: path.resolve(against), name: 'feed_other' });
+      : await openSide(context, { title: against, root: path.resolve(against), name: 'feed_other' });
   const sides = other === null ? [own] : [own, other];
   const copy = await openCopy(context, closers, own);
   for (let round = 1 - WARM_UP_ROUNDS; round <= rounds; round += 1) {
     for (const status of ['PROCESS', 'SUCCESS'] as const) {
       for (let part = 0; part * PART_LINES < lines; part += 1) {
         const from = (round + WARM_UP_ROUNDS - 1) * lines + part * PART_LINES;
+        const count = Math.min(PART_LINES, lines - part * PART_LINES);
+        const messages = Array.from({ length: count }, (_, line) => statusMessage(from + line, status)).join('\n');
         // The order changes, so that neither side gains from the other's.
         for (const side of part % 2 === 0 ? sides : sides.toReversed()) {
           context.signal.throwIfAborted();
-          const cost = await feedLines(side, { from, lines: Math.min(PART_LINES, lines - part * PART_LINES), status });
+          const cost = await side.feed(messages);
           if (round > 0) side.costs[status].push(cost);
         }
       }
@@ -75,61 +70,34 @@ export async function measureFeed(context: BenchContext, { lines, rounds, agains
 
 async function openSide(
   context: BenchContext,
-  closers: AsyncDisposableStack,
   { title, root, name }: { readonly title: string; readonly root: string; readonly name: string },
 ): Promise<Side> {
-  const code = await loadCode(root, context);
   await createDatabase(context.postgres.connectionString, name);
   const connectionString = context.postgres.connectionString.replace('/tiba?', `/${name}?`);
-  await code.migrate(connectionString);
-  const database = code.openDatabase(connectionString);
-  closers.defer(() => database.close());
-  await addClients(database);
-  return {
-    title,
-    code,
-    connectionString,
-    database,
-    feed: code.createFeed(database),
-    costs: { PROCESS: [], SUCCESS: [] },
+  const settings: FeedCodeSettings = { root, connectionString, logFile: path.join(context.directory, `${name}.log`) };
+  const { cores, directory } = context;
+  const child = await startChild<FeedCodeAddress>({
+    file: 'feed-code.ts',
+    settings,
+    cores,
+    directory,
+    nodeOptions: root === THIS_CODE ? (process.env['OWN_OPTIONS'] ?? '').split(' ').filter(Boolean) : [],
+  });
+  context.closers.defer(child.stop);
+  const { url } = child.address;
+  const feed = async (body: string): Promise<FeedCost> => {
+    const response = await fetch(url, { method: 'POST', body, signal: context.signal });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${title}: ${text}`);
+    return JSON.parse(text) as FeedCost;
   };
+  return { title, connectionString, feed, costs: { PROCESS: [], SUCCESS: [] } };
 }
 
 /** A service runs for weeks, and V8 goes on compiling for some seconds. */
 const WARM_UP_ROUNDS = 3;
 /** Lines of one feed. A shared machine changes its speed within seconds, so the two codes take short turns. */
 const PART_LINES = 2_000;
-/** Lines that are passed on together, as a socket does. */
-const LINES_PER_CHUNK = 200;
-
-async function feedLines(
-  { feed, database }: Side,
-  { from, lines, status }: { readonly from: number; readonly lines: number; readonly status: FedStatus },
-): Promise<Cost> {
-  const chunks: Buffer[] = [];
-  for (let line = 0; line < lines; line += LINES_PER_CHUNK) {
-    const count = Math.min(LINES_PER_CHUNK, lines - line);
-    const messages = Array.from({ length: count }, (_, index) => statusMessage(from + line + index, status));
-    chunks.push(Buffer.from(`${messages.join('\n')}\n`));
-  }
-  const run = feed.open('core');
-  // The pool closes a connection that is idle for long.
-  const [backend] = await database.query<{ pid: number }>('select pg_backend_pid() as pid');
-  const backendPid = backend?.pid ?? Number.NaN;
-  const databaseBefore = await cpuMicroseconds(backendPid);
-  const serverBefore = process.cpuUsage();
-  await run.readNdjson(
-    (async function* () {
-      yield* chunks;
-    })(),
-  );
-  const server = process.cpuUsage(serverBefore);
-  const databaseUsed = (await cpuMicroseconds(backendPid)) - databaseBefore;
-  const { inserted, advanced } = run.report;
-  if (inserted + advanced !== lines) throw new Error(`a feed was not stored: ${JSON.stringify(run.report)}`);
-  return { server: (server.user + server.system) / lines, database: databaseUsed / lines };
-}
-
 interface Copy {
   readonly costs: Record<FedStatus, number[]>;
   /** Copies the rows that the latest feed of this side has stored; microseconds of PostgreSQL's CPU for each line. */
@@ -146,10 +114,11 @@ const COPIED: Readonly<Record<FedStatus, readonly string[]>> = {
 async function openCopy(context: BenchContext, closers: AsyncDisposableStack, own: Side): Promise<Copy> {
   await createDatabase(context.postgres.connectionString, 'feed_copy');
   const connectionString = context.postgres.connectionString.replace('/tiba?', '/feed_copy?');
-  await own.code.migrate(connectionString);
+  const code = await loadCode(THIS_CODE, context);
+  await code.migrate(connectionString);
   const [source, target] = await Promise.all([connect(own.connectionString), connect(connectionString)]);
   closers.defer(async () => void (await Promise.all([source.end(), target.end()])));
-  const database = own.code.openDatabase(connectionString);
+  const database = code.openDatabase(connectionString);
   await addClients(database);
   await database.close();
   const { rows } = await target.query<{ pid: number; directory: string }>(
@@ -193,7 +162,7 @@ function report(
 ): FeedResult {
   const statuses = ['PROCESS', 'SUCCESS'] as const;
   const [own, other] = sides;
-  const medianOf = (side: Side, status: FedStatus, on: keyof Cost): number =>
+  const medianOf = (side: Side, status: FedStatus, on: keyof FeedCost): number =>
     median(side.costs[status].map((cost) => cost[on]));
   const rows = statuses.flatMap((status) => [
     ...sides.map((side) => [
