@@ -619,41 +619,37 @@ CREATE INDEX status_inquiries_review_since ON tiba.status_inquiries USING btree 
 
 CREATE INDEX status_messages_received_at ON tiba.status_messages USING btree (received_at);
 
-CREATE INDEX transactions_account_number ON ONLY tiba.transactions USING btree (account_number, client_id, created_at) WHERE (account_number IS NOT NULL);
+CREATE INDEX transactions_account ON ONLY tiba.transactions USING btree (hashtext(account_number), hashtext(client_id), created_at) WHERE (account_number IS NOT NULL);
 
 CREATE INDEX transactions_bank_reference ON ONLY tiba.transactions USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
 CREATE INDEX transactions_created_at ON tiba.transactions_in_process USING btree (client_id, created_at, transaction_id) WHERE (status = 'PROCESS'::text);
 
-CREATE INDEX transactions_created_second ON ONLY tiba.transactions USING btree (date_bin('00:00:01'::interval, created_at, '2000-01-01 00:00:00+00'::timestamp with time zone));
-
 CREATE INDEX transactions_expected_by ON tiba.transactions_in_process USING btree (expected_by) WHERE (overdue_since IS NULL);
 
 CREATE INDEX transactions_external_id ON ONLY tiba.transactions USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
-
-CREATE INDEX transactions_final_account_number_client_id_created_at_idx ON tiba.transactions_final USING btree (account_number, client_id, created_at) WHERE (account_number IS NOT NULL);
-
-CREATE INDEX transactions_final_amount ON tiba.transactions_final USING btree (tiba.quarter_hour(created_at), hash_numeric(amount));
 
 CREATE INDEX transactions_final_bank_reference_idx ON tiba.transactions_final USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
 CREATE INDEX transactions_final_created_at ON tiba.transactions_final USING btree (client_id, "left"(status, 1), created_at, transaction_id) WITH (deduplicate_items=off) WHERE (status <> 'PROCESS'::text);
 
-CREATE INDEX transactions_final_date_bin_idx ON tiba.transactions_final USING btree (date_bin('00:00:01'::interval, created_at, '2000-01-01 00:00:00+00'::timestamp with time zone));
+CREATE INDEX transactions_final_created_minute ON tiba.transactions_final USING btree (tiba.minute_of(created_at), hash_numeric(amount));
 
 CREATE INDEX transactions_final_external_id_client_id_created_at_idx ON tiba.transactions_final USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
+
+CREATE INDEX transactions_final_hashtext_hashtext1_created_at_idx ON tiba.transactions_final USING btree (hashtext(account_number), hashtext(client_id), created_at) WHERE (account_number IS NOT NULL);
 
 CREATE INDEX transactions_final_rail_reference_idx ON tiba.transactions_final USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
 
 CREATE UNIQUE INDEX transactions_final_reference_id_key ON tiba.transactions_final USING btree (reference_id, client_id COLLATE "POSIX");
 
-CREATE INDEX transactions_in_process_account_number_client_id_created_at_idx ON tiba.transactions_in_process USING btree (account_number, client_id, created_at) WHERE (account_number IS NOT NULL);
-
 CREATE INDEX transactions_in_process_bank_reference_idx ON tiba.transactions_in_process USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
-CREATE INDEX transactions_in_process_date_bin_idx ON tiba.transactions_in_process USING btree (date_bin('00:00:01'::interval, created_at, '2000-01-01 00:00:00+00'::timestamp with time zone));
+CREATE INDEX transactions_in_process_created_at ON tiba.transactions_in_process USING btree (created_at);
 
 CREATE INDEX transactions_in_process_external_id_client_id_created_at_idx ON tiba.transactions_in_process USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
+
+CREATE INDEX transactions_in_process_hashtext_hashtext1_created_at_idx ON tiba.transactions_in_process USING btree (hashtext(account_number), hashtext(client_id), created_at) WHERE (account_number IS NOT NULL);
 
 CREATE INDEX transactions_in_process_rail_reference_idx ON tiba.transactions_in_process USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
 
@@ -685,6 +681,12 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION tiba.minute_of(instant timestamp with time zone)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (floor((date_part('epoch'::text, (instant - '1970-01-01 00:00:00+00'::timestamp with time zone)) / (60)::double precision)))::integer;
+
 CREATE OR REPLACE FUNCTION tiba.notify_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -694,12 +696,6 @@ begin
   return null;
 end
 $function$;
-
-CREATE OR REPLACE FUNCTION tiba.quarter_hour(instant timestamp with time zone)
- RETURNS integer
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE STRICT
-RETURN (floor((date_part('epoch'::text, (instant - '1970-01-01 00:00:00+00'::timestamp with time zone)) / (900)::double precision)))::integer;
 
 CREATE OR REPLACE FUNCTION tiba.refuse_change()
  RETURNS trigger

@@ -35,8 +35,8 @@ interface Side {
 }
 
 /**
- * Measures what a line of the feed costs a process and PostgreSQL. With the code of another clone, both take turns; each
- * has its own process and its own database.
+ * Measures what a line of the feed costs a process and PostgreSQL. With the code of another clone, both take turns;
+ * each has its own process and its own database.
  */
 export async function measureFeed(context: BenchContext, { lines, rounds, against }: FeedSizes): Promise<FeedResult> {
   await using closers = new AsyncDisposableStack();

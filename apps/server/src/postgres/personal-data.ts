@@ -4,6 +4,7 @@ import { byClient, databaseOfClient, ofClient } from './distributed/one-client.t
 import { compressMessages, decompressMessages } from './status-messages.ts';
 import { IDS_PER_ROW, messageRowOf } from './status-updates.ts';
 import { readHistories, type TransactionHistory } from './transaction-histories.ts';
+import { isAccount } from './transaction-list.ts';
 import { lockTransactions } from './transaction-locks.ts';
 import type { TransactionKey } from './transactions.ts';
 
@@ -17,21 +18,32 @@ export async function* listTransactionsPaidTo(
   accountNumbers: readonly string[],
 ): AsyncGenerator<TransactionKey[]> {
   for (const accountNumber of accountNumbers) {
-    let after: readonly [string, Date | string, string] = ['', '-infinity', ''];
+    let after: readonly [number, Date | string, string, string] = [INTEGER_MIN, '-infinity', '', ''];
     for (;;) {
-      const rows = await database.query<{ client_id: string; transaction_id: string; created_at: Date }>(
-        `select client_id, transaction_id, created_at from tiba.transactions
-          where account_number = $1 and (client_id, created_at, transaction_id) > ($2, $3::timestamptz, $4)
-          order by account_number, client_id, created_at, transaction_id limit $5`,
-        [accountNumber, ...after, PAGE],
-      );
+      const rows = await database.query<PaidTo>(PAID_TO_SQL, [accountNumber, ...after, PAGE]);
       if (rows.length > 0) yield rows.map(toKey);
       const last = rows[PAGE - 1];
       if (last === undefined) break;
-      after = [last.client_id, last.created_at, last.transaction_id];
+      after = [last.client_hash, last.created_at, last.client_id, last.transaction_id];
     }
   }
 }
+
+interface PaidTo extends Record<string, unknown> {
+  client_id: string;
+  transaction_id: string;
+  created_at: Date;
+  client_hash: number;
+}
+
+const INTEGER_MIN = -(2 ** 31);
+
+/** In the order of an index (transactions_account), which has hashes. */
+export const PAID_TO_SQL = `
+select client_id, transaction_id, created_at, hashtext(client_id) as client_hash from tiba.transactions t
+ where ${isAccount('$1')}
+   and (hashtext(client_id), created_at, client_id, transaction_id) > ($2::int, $3::timestamptz, $4, $5)
+ order by hashtext(account_number), hashtext(client_id), created_at, client_id, transaction_id limit $6`;
 
 /** The condition is that of an index (other_status_updates_conflicts): conflicts are few among all updates. */
 export const CONFLICTS_SQL = `

@@ -107,8 +107,9 @@ function listQuery(
 ): { readonly sql: string; readonly values: readonly unknown[] } {
   const values: unknown[] = [];
   const parameter = (value: unknown): string => `$${values.push(value)}`;
-  const { order, scans, indexed, further } = conditionsOf(filter, parameter);
-  const owner = `client_id = ${parameter(clientId)}`;
+  const client = parameter(clientId);
+  const { order, scans, indexed, further } = conditionsOf(client, filter, parameter);
+  const owner = `client_id = ${client}`;
   const start =
     after === null
       ? []
@@ -158,7 +159,7 @@ interface Conditions {
 }
 
 /** Chooses the index that reads the fewest rows (0001_initial_schema.sql), and divides the conditions accordingly. */
-function conditionsOf(filter: TransactionFilter, parameter: (value: unknown) => string): Conditions {
+function conditionsOf(client: string, filter: TransactionFilter, parameter: (value: unknown) => string): Conditions {
   const time = (column: string, from: string | null, to: string | null): string[] => [
     ...(from === null ? [] : [`${column} >= ${parameter(from)}::timestamptz`]),
     ...(to === null ? [] : [`${column} < ${parameter(to)}::timestamptz`]),
@@ -173,7 +174,7 @@ function conditionsOf(filter: TransactionFilter, parameter: (value: unknown) => 
   if (accountNumbers !== null) {
     return {
       order: 'created_at',
-      scans: accountNumbers.map((each) => [`account_number = ${parameter(each)}`]),
+      scans: accountNumbers.map((each) => [isAccountOf(client, parameter(each))]),
       indexed: created,
       further: [...statuses, ...processed, ...overdues, ...rest],
     };
@@ -188,6 +189,13 @@ function conditionsOf(filter: TransactionFilter, parameter: (value: unknown) => 
   const scans = status === null ? STATUSES.map((each) => [isStatus(each)]) : [[isStatus(status)]];
   return { order: 'created_at', scans, indexed: created, further: [...overdues, ...rest] };
 }
+
+/** SQL for an account of a client. The index has their hashes. */
+export const isAccountOf = (client: string, accountNumber: string): string =>
+  `hashtext(t.client_id) = hashtext(${client}) and ${isAccount(accountNumber)}`;
+
+export const isAccount = (accountNumber: string): string =>
+  `hashtext(t.account_number) = hashtext(${accountNumber}) and t.account_number = ${accountNumber}`;
 
 /** SQL, as the index has it. PROCESS has a table of its own. */
 export const isStatus = (status: Status): string =>

@@ -1,6 +1,6 @@
 import { STATUSES, type Status, type Transaction } from '../domain/transaction.ts';
 import type { Database } from './database.ts';
-import { type BankFilter, bankConditions, isStatus } from './transaction-list.ts';
+import { type BankFilter, bankConditions, isAccountOf, isStatus } from './transaction-list.ts';
 import { TRANSACTION_COLUMNS, type TransactionRow, toTransaction } from './transactions.ts';
 
 /** The identifiers of a transaction: Tiba's, the client's, the rail's, the bank's, and X-EXTERNAL-ID of the order. */
@@ -73,9 +73,8 @@ const SCANNED_MAX = 5_000;
 const IN_INDEX_ORDER = 'set local enable_bitmapscan = off; set local enable_sort = off';
 
 const ORDER = 'order by created_at desc, amount desc, transaction_id desc, client_id desc';
-/** The same order, for the indexes that have times as whole seconds or quarters of an hour. */
-const BY_SECOND = ORDER.replace('order by', 'order by created_second desc,');
-const BY_QUARTER_HOUR = ORDER.replace('order by', 'order by tiba.quarter_hour(created_at) desc,');
+/** The same order, for the index of final transactions, which has times as minutes. */
+const BY_MINUTE = ORDER.replace('order by', 'order by created_minute desc,');
 
 /** One page of the transactions of all clients, the newest first. */
 export async function searchTransactions(
@@ -107,7 +106,7 @@ export async function searchTransactions(
 
 const HOUR_MS = 60 * 60 * 1_000;
 /**
- * A search for an amount probes its index for each quarter of an hour, so a page has a week. An amount that many
+ * A search for an amount probes its index for each minute, so a page has a week. An amount that many
  * transactions have fills it with those of the last hours.
  */
 const WINDOWS_MS = [HOUR_MS, 12 * HOUR_MS, 7 * 24 * HOUR_MS];
@@ -156,7 +155,7 @@ export function searchQuery(
   // Exact: a position that was rounded would skip transactions.
   const position = `to_char(t.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
   // That of the source, so that PostgreSQL stops where the page is full.
-  const order = isNewest(key, filter) ? BY_SECOND : ORDER;
+  const order = isNewest(key, filter) ? BY_MINUTE : ORDER;
   const sql = `
     select ${TRANSACTION_COLUMNS}, ${position} as position, t.matches, t.scanned
       from (select t.*, ${matches} as matches, row_number() over (${order})::integer as scanned
@@ -217,30 +216,32 @@ interface Source extends Range {
   readonly parameter: (value: unknown) => string;
 }
 
+/** SQL, as the index has it. */
+const isAnyAccount = (values: string): string =>
+  `hashtext(t.account_number) = any (array(select hashtext(item) from unnest(${values}::text[]) as n (item)))
+   and t.account_number = any (${values}::text[])`;
+
 /** The rows of the index that the search begins with. */
 function sourceOf(key: SearchKey, filter: SearchFilter, source: Source): string {
   const { clientId, status, overdue } = filter;
-  const { time, readMax, parameter } = source;
-  const scan = (conditions: readonly string[]): string =>
-    `select t.* from tiba.transactions t
-      where ${[...conditions, ...time, 'true'].join(' and ')} ${ORDER} limit ${readMax}`;
+  const { parameter } = source;
+  const scan = (conditions: readonly string[]): string => scanOf(source)('tiba.transactions', conditions, ORDER);
   // One scan for each combination, each in the order of the index, which are then merged.
   const scans = (lists: readonly string[], conditions: readonly string[]): string =>
-    `select own.* from ${lists.join(' cross join ')} cross join lateral (${scan(conditions)}) as own`;
+    `select own.* from ${lists.join(' cross join ')} cross join lateral ${scan(conditions)} as own`;
   const list = (items: readonly string[], name: string): string => `unnest(${parameter(items)}::text[]) as ${name}`;
   const clients = (): string => (clientId === null ? 'tiba.clients c' : list([clientId], 'c (client_id)'));
   switch (key.by) {
     case 'identifier':
       return identifierSource(key, source);
     case 'account_number':
-      return scans([list(key.values, 'n (item)'), clients()], ['t.account_number = n.item', OWN]);
+      return scans([list(key.values, 'n (item)'), clients()], [OWN, isAccountOf('c.client_id', 'n.item')]);
     case 'amount':
       return amountSource(key, source);
     case 'time':
       // These have an index over all clients, and one by client.
       if (overdue === true) return clientId === null ? scan([OVERDUE]) : scans([clients()], [OWN, OVERDUE]);
-      // Those in PROCESS are few among all, and have a table of their own.
-      if (isNewest(key, filter)) return newestSource(status === 'PROCESS' ? [isStatus(status)] : [], source);
+      if (isNewest(key, filter)) return newestSource(status, source);
       return (status === null ? STATUSES : [status])
         .map((each) => `(${scans([clients()], [OWN, isStatus(each)])})`)
         .join(' union all ');
@@ -253,16 +254,16 @@ function sourceOf(key: SearchKey, filter: SearchFilter, source: Source): string 
  */
 function sourceOverNodes(key: SearchKey, filter: SearchFilter, source: Source): string {
   const { clientId, status, overdue } = filter;
-  const { time, readMax, parameter } = source;
+  const { parameter } = source;
   const conditions = [
     ...keyConditions(key, source),
     ...(clientId === null ? [] : [`t.client_id = ${parameter(clientId)}`]),
     ...(status === null ? [] : [isStatus(status)]),
     ...(overdue === true ? [OVERDUE] : []),
   ];
-  if (isNewest(key, filter)) return newestSource(conditions, source);
-  return `select t.* from tiba.transactions t
-           where ${[...conditions, ...time, 'true'].join(' and ')} ${ORDER} limit ${readMax}`;
+  const scan = scanOf(source);
+  if (isNewest(key, filter)) return scan('tiba.transactions', [...conditions, ...minutesOf(source)], BY_MINUTE);
+  return scan('tiba.transactions', conditions, ORDER);
 }
 
 function keyConditions(key: SearchKey, source: Source): string[] {
@@ -271,7 +272,7 @@ function keyConditions(key: SearchKey, source: Source): string[] {
     case 'identifier':
       return [`(${identifierConditions(key, parameter).join(' or ')})`];
     case 'account_number':
-      return [`t.account_number = any (${parameter(key.values)}::text[])`];
+      return [isAnyAccount(parameter(key.values))];
     case 'amount':
       return amountKeyConditions(key, source);
     case 'time':
@@ -286,47 +287,51 @@ function amountKeyConditions({ value }: KeyOfAmount, source: Source): string[] {
 
 type KeyOfAmount = Extract<SearchKey, { by: 'amount' }>;
 
-/** SQL: the index of the times of creation has whole seconds, of which many transactions have the same. */
-export const secondOf = (time: string): string =>
-  `date_bin('1 second', ${time}, '2000-01-01 00:00:00+00'::timestamptz)`;
-const SECOND = secondOf('t.created_at');
+/** SQL: the index of final transactions by time has minutes, and beside them the hash of the amount. */
+const MINUTE = 'tiba.minute_of(t.created_at)';
 
-function secondsOf({ first, last }: Range): string[] {
+function minutesOf({ first, last }: Range): string[] {
   return [
-    ...(first === null ? [] : [`${SECOND} >= ${secondOf(first)}`]),
-    ...(last === null ? [] : [`${SECOND} <= ${secondOf(last)}`]),
+    ...(first === null ? [] : [`${MINUTE} >= tiba.minute_of(${first})`]),
+    ...(last === null ? [] : [`${MINUTE} <= tiba.minute_of(${last})`]),
   ];
 }
 
-/** Of all clients. The transactions of one second are sorted. */
-const newestSource = (conditions: readonly string[], source: Source): string =>
-  `select t.*, ${SECOND} as created_second from tiba.transactions t
-    where ${[...conditions, ...secondsOf(source), ...source.time, 'true'].join(' and ')}
-    ${BY_SECOND} limit ${source.readMax}`;
+type Scan = (table: string, conditions: readonly string[], order: string) => string;
 
-/** Whether the index of times over all clients is read. */
+const scanOf =
+  ({ time, readMax }: Source): Scan =>
+  (table, conditions, order) =>
+    `(select t.*, ${MINUTE} as created_minute from ${table} t
+       where ${[...conditions, ...time, 'true'].join(' and ')} ${order} limit ${readMax})`;
+
+/** The newest of all clients. The final ones of one minute are sorted. */
+function newestSource(status: Status | null, source: Source): string {
+  const scan = scanOf(source);
+  const inProcess = scan('tiba.transactions_in_process', [], ORDER);
+  const final = scan('tiba.transactions_final', minutesOf(source), BY_MINUTE);
+  if (status === null) return `${inProcess} union all ${final}`;
+  return status === 'PROCESS' ? inProcess : final;
+}
+
+/** Whether the indexes of times over all clients are read. */
 const isNewest = (key: SearchKey, { clientId, overdue }: SearchFilter): boolean =>
   key.by === 'time' && clientId === null && overdue !== true;
 
-/**
- * Final transactions have an index by quarter of an hour and amount, which is probed for each quarter of the range.
- * Those in PROCESS are few.
- */
+/** Of final transactions the index is probed for each minute of the range. Those in PROCESS are few. */
 function amountSource({ value }: KeyOfAmount, source: Source): string {
-  const { time, readMax, parameter } = source;
-  const amount = `${parameter(value)}::numeric`;
-  const scan = (table: string, conditions: readonly string[], order: string): string =>
-    `(select t.* from ${table} t
-       where ${[...conditions, `t.amount = ${amount}`, ...time].join(' and ')} ${order} limit ${readMax})`;
+  const amount = `${source.parameter(value)}::numeric`;
+  const scan = scanOf(source);
+  const isAmount = `t.amount = ${amount}`;
   return [
-    scan('tiba.transactions_in_process', secondsOf(source), ORDER),
-    scan('tiba.transactions_final', amountIndexConditions(amount, source), BY_QUARTER_HOUR),
+    scan('tiba.transactions_in_process', [isAmount], ORDER),
+    scan('tiba.transactions_final', [...amountIndexConditions(amount, source), isAmount], BY_MINUTE),
   ].join(' union all ');
 }
 
 function amountIndexConditions(amount: string, { first, last }: Pick<Range, 'first' | 'last'>): string[] {
-  const quarters = `array(select generate_series(tiba.quarter_hour(${first}), tiba.quarter_hour(${last})))`;
-  return [`tiba.quarter_hour(t.created_at) = any (${quarters})`, `hash_numeric(t.amount) = hash_numeric(${amount})`];
+  const minutes = `array(select generate_series(tiba.minute_of(${first}), tiba.minute_of(${last})))`;
+  return [`${MINUTE} = any (${minutes})`, `hash_numeric(t.amount) = hash_numeric(${amount})`];
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { Database } from '../database.ts';
 import { deleteOverClients, ofClient } from '../distributed/one-client.ts';
 import { firstIdOfRow } from '../status-updates.ts';
-import { secondOf } from '../transaction-search.ts';
 
 /**
  * SQL: from before then there is no message that the archive still needs; null where there is no archive. A transaction
@@ -25,7 +24,7 @@ const CREATED_BEFORE = "$1::timestamptz + interval '12 hours'";
  */
 const IN_PROCESS = `
   select client_id, transaction_id, inserted_by from tiba.transactions t
-   where status = 'PROCESS' and ${secondOf('t.created_at')} <= ${secondOf(CREATED_BEFORE)} ${ofClient('t')}
+   where status = 'PROCESS' and t.created_at <= ${CREATED_BEFORE} ${ofClient('t')}
   union
   select client_id, transaction_id, inserted_by from tiba.transactions t
    where status = 'PROCESS' and overdue_since is not null and overdue_since < $1::timestamptz + interval '30 days'
