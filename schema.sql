@@ -195,7 +195,7 @@ create table tiba.callback_replay_endpoints (
   replay_id text collate "C" not null,
   endpoint_id text collate "C" not null,
   after_sequence bigint,
-  after_time timestamp with time zone,
+  progress double precision default 0 not null,
   examined bigint default 0 not null,
   replayed bigint default 0 not null,
   outcome text,
@@ -267,6 +267,7 @@ create table tiba.daily_inquiries (
 create table tiba.event_sequences (
   client_id text collate "C" not null,
   last_sequence bigint not null,
+  last_occurred_at timestamp with time zone,
   removed_up_to bigint default 0 not null,
   archived_up_to bigint,
   endpoints_version integer default 0 not null,
@@ -584,8 +585,6 @@ CREATE INDEX callback_outbox_exhausted ON tiba.callback_outbox USING btree (clie
 CREATE INDEX callback_replays_created_at ON tiba.callback_replays USING btree (created_at, replay_id);
 
 CREATE INDEX callback_replays_running ON tiba.callback_replays USING btree (replay_id, client_id) WHERE (state = 'RUNNING'::text);
-
-CREATE INDEX events_occurred_at ON tiba.events USING btree (client_id, occurred_at);
 
 CREATE INDEX events_subject_id ON tiba.events USING hash (subject_id);
 

@@ -224,10 +224,9 @@ test('the statement that numbers events keeps its plan, also for events of many 
         subjectId: 'CENAIDJA',
         version,
         kind: 'bank.up' as const,
-        occurredAt: new Date().toISOString(),
         data: '{}',
       }));
-      await one.transaction((query) => insertEvents(query, events));
+      await one.transaction((query) => insertEvents(query, events, new Date().toISOString()));
     }
     const plans = await one.query<{ custom: number; generic: number }>(
       `select custom_plans::int as custom, generic_plans::int as generic

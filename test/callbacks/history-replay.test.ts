@@ -286,7 +286,7 @@ suite('a replay of a time range', () => {
     // Copies of the only event, at two times.
     await sql(
       `insert into tiba.events (client_id, sequence, occurred_at, version, subject_id, kind, data)
-       select client_id, sequence + n, occurred_at - case when n % 2 = 0 then interval '1 s' else interval '0' end,
+       select client_id, sequence + n, occurred_at + case when n > 2500 then interval '1 s' else interval '0' end,
               version + n, subject_id, kind, data
          from tiba.events, generate_series(1, 6000) n where client_id = $1`,
       [clientId],
@@ -306,6 +306,24 @@ suite('a replay of a time range', () => {
       assert.equal(replayed, total);
       assert.equal((await rows(endpointId)).length, 6_001);
     }
+  });
+
+  test('goes on after an event that was removed meanwhile, and not after one that never was', async () => {
+    const { endpointId } = await registerOwn({ url: NOWHERE });
+    await feedWhileDisabled(endpointId, 4);
+    await sql('delete from tiba.events where client_id = $1 and sequence <= 2', [clientId]);
+    const range = { endpoint_id: endpointId, ...ALWAYS };
+    for (const [position, replayed] of [
+      [2, 2],
+      [3, 1],
+      [4, 0],
+    ] as const) {
+      assert.equal((await replay({ ...range, after: position }))['replayed'], replayed);
+    }
+    const ended = { ...range, to: '2020-01-02T00:00:00Z' };
+    assert.equal((await replay({ ...ended, after: 2 }))['replayed'], 0);
+    const unknown = await sendRequest('POST', `${DELIVERIES}/replay`, { ...range, after: 5 });
+    assertError(unknown, 'INVALID_REQUEST', /after must be the next_after/);
   });
 
   test('three times at once creates each delivery once', async () => {

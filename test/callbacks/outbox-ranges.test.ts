@@ -77,10 +77,9 @@ test('a range has only the kinds that its endpoint wants', async () => {
     subjectId: 'CENAIDJA',
     version: index + 1,
     kind,
-    occurredAt: '2026-11-21T04:40:00.000Z',
     data: '{}',
   }));
-  await setup.database.transaction((query) => insertEvents(query, events));
+  await setup.database.transaction((query) => insertEvents(query, events, new Date().toISOString()));
   const [one, two] = await rangesOf(endpoint);
   assert.deepEqual([(one?.last ?? 0) - (one?.first ?? 0), (two?.last ?? 0) - (two?.first ?? 0)], [1, 0]);
   assert.equal((two?.first ?? 0) - (one?.last ?? 0), 2);

@@ -943,7 +943,7 @@ export type ReplayOutcome = 'completed' | 'disabled' | 'removed';
 export interface ReplayProgress {
   /** The ID of a callback endpoint. */
   readonly endpoint_id: string;
-  /** null until it ends. disabled: the endpoint was. removed: the events were, after their retention time. */
+  /** null until it ends. disabled, removed: the endpoint was. */
   readonly outcome: ReplayOutcome | null;
   /** Events that were examined. */
   readonly examined: number;

@@ -44,7 +44,7 @@ const STATES = {
 const OUTCOMES = {
   completed: { en: 'Completed', id: 'Selesai' },
   disabled: { en: 'Ended: the endpoint was disabled', id: 'Berakhir: endpoint dinonaktifkan' },
-  removed: { en: 'Ended: the events were removed, as old ones are', id: 'Berakhir: peristiwa lama sudah dihapus' },
+  removed: { en: 'Ended: the endpoint was removed', id: 'Berakhir: endpoint sudah dihapus' },
 } as const satisfies Record<ReplayOutcome, Text>;
 
 const POLL_MS = 5_000;

@@ -119,17 +119,25 @@ export async function cancelOldValidations(database: Database, createdBefore: Da
   return old.length;
 }
 
-/** Stores an `account_validation.ended` event for each validation. Call it last in a database transaction. */
-function publishEnded(query: Query, ended: readonly AccountValidation[]): Promise<void> {
-  return insertEvents(
+/**
+ * Stores an `account_validation.ended` event for each validation, with the time at which the last of them ended. Call
+ * it last in the database transaction in which they ended: they have its time.
+ */
+async function publishEnded(query: Query, ended: readonly AccountValidation[]): Promise<void> {
+  const lastEndedAt = ended
+    .map(({ endedAt, createdAt }) => endedAt ?? createdAt)
+    .toSorted()
+    .at(-1);
+  if (lastEndedAt === undefined) return;
+  await insertEvents(
     query,
     ended.map((validation) => ({
       clientId: validation.clientId,
       subjectId: validation.validationId,
       version: 1,
       kind: 'account_validation.ended',
-      occurredAt: validation.endedAt ?? validation.createdAt,
       data: JSON.stringify(validationToJson(validation)),
     })),
+    lastEndedAt,
   );
 }

@@ -115,17 +115,14 @@ function notifyClientBatch(database: Database, bank: Bank): Promise<boolean> {
     const isLast = clients.length < CLIENTS_PER_TRANSACTION;
     await recordNotified(query, bank.bic, isLast ? null : (clients.at(-1) ?? null));
     // Last, because this blocks other database transactions that insert events of the same clients.
-    await insertEvents(query, clients.map(newEventFor(bank, notice)));
+    await insertEvents(query, clients.map(newEventFor(bank, notice)), notice.now);
     return !isLast;
   });
 }
 
-function newEventFor(
-  bank: Bank,
-  { status, version, since, now: occurredAt }: PendingBankNotice,
-): (clientId: string) => NewEvent {
+function newEventFor(bank: Bank, { status, version, since }: PendingBankNotice): (clientId: string) => NewEvent {
   const { bic, name } = bank;
   const kind = status === 'UP' ? 'bank.up' : 'bank.down';
   const data = JSON.stringify({ bank_code: bankCodeOf(bank), bic: bicOf(bank), bank_name: name, status, since });
-  return (clientId) => ({ clientId, subjectId: bic, version, kind, occurredAt, data });
+  return (clientId) => ({ clientId, subjectId: bic, version, kind, data });
 }

@@ -11,6 +11,7 @@ import { rangeWith, takeOutOfRanges } from './callback-outbox-ranges.ts';
 import type { Database, Query } from './database.ts';
 import { databaseOfClient } from './distributed/one-client.ts';
 import { type EndpointKey, notifyDue } from './due-endpoints.ts';
+import { sequenceFrom } from './event-times.ts';
 
 /**
  * Restarts the retry schedule of a delivery with an attempt at once. `disabled`: its endpoint is, so nothing is
@@ -97,16 +98,19 @@ export interface ReplayRange {
    * so none of them is `missing`.
    */
   readonly callbackDays: number;
-  /** The sequence of the last event of the previous call; null for the first call. */
+  /** The sequence of the last event of the previous call; null for the first call. It may have been removed since. */
   readonly after: number | null;
-  /** When that event occurred, as PostgreSQL writes it, where it is known: the event may have been removed since. */
-  readonly afterTime?: string | null;
   /** Events to examine at most. */
   readonly limit: number;
 }
 
 interface Refused {
-  readonly outcome: 'not_found' | 'disabled' | 'unknown_after';
+  readonly outcome: 'not_found' | 'disabled';
+}
+
+interface UnknownAfter {
+  /** No event has had this sequence yet. */
+  readonly outcome: 'unknown_after';
 }
 
 interface TooOld {
@@ -127,41 +131,62 @@ interface Replayed extends Examined {
   readonly outcome: 'replayed';
   readonly count: number;
   readonly examined: number;
-  /** When the last examined event occurred, as PostgreSQL writes it. */
-  readonly lastTime: string | null;
+  /** How much of the range was examined by this call and those before: from 0 to 1. */
+  readonly progress: number;
 }
 
-export type ReplayOutcome = Replayed | Refused | TooOld;
+type ReplayStepOutcome = Replayed | Refused | TooOld;
+export type ReplayOutcome = ReplayStepOutcome | UnknownAfter;
 
 /**
  * Makes the deliveries of a range of events pending again, or creates missing ones, in the order of the events. The
  * limit counts examined events instead of replayed ones, so that the cost is bounded even when few of them match.
  */
 export const replayRange = (database: Database, key: EndpointKey, range: ReplayRange): Promise<ReplayOutcome> =>
-  databaseOfClient(database, key.clientId).transaction((query) => replayRangeIn(query, key, range));
+  databaseOfClient(database, key.clientId).transaction(async (query) => {
+    const result = await replayRangeIn(query, key, range);
+    if (result.outcome !== 'replayed' || result.examined > 0 || range.after === null) return result;
+    return (await mayBePosition(query, key, range.after)) ? result : { outcome: 'unknown_after' };
+  });
 
-/** The same within a database transaction. */
-export async function replayRangeIn(query: Query, key: EndpointKey, range: ReplayRange): Promise<ReplayOutcome> {
-  const start = await startOf(query, key, range, 'for share');
-  if ('outcome' in start) return start;
-  await takeOutExamined(query, key, range.events.by, start.parameters);
-  const replay = query.distributed === true ? replayInTwoSteps : replayAtOnce;
-  const { count, examined, more, last, last_time: lastTime } = await replay(query, range.events.by, start.parameters);
-  if (count > 0) await notifyDue(query, [key]);
-  const nextAfter = more ? Number(last) : null;
-  return { outcome: 'replayed', count, examined, events: start.events, nextAfter, lastTime };
+/** Whether the client has had an event with this sequence, or skipped it. */
+async function mayBePosition(query: Query, { clientId }: EndpointKey, sequence: number): Promise<boolean> {
+  const { rowCount } = await query(
+    'select from tiba.events where client_id = $1 and sequence >= $2 order by sequence limit 1',
+    [clientId, sequence],
+  );
+  return rowCount === 1;
 }
 
+/** The same within a database transaction, from a position that was returned before. */
+export async function replayRangeIn(query: Query, key: EndpointKey, range: ReplayRange): Promise<ReplayStepOutcome> {
+  const start = await startOf(query, key, range, 'for share');
+  if ('outcome' in start) return start;
+  const parameters = parametersOf(key, range, start);
+  await takeOutExamined(query, key, parameters);
+  const replay = query.distributed === true ? replayInTwoSteps : replayAtOnce;
+  const { count, examined, more, last } = await replay(query, parameters);
+  if (count > 0) await notifyDue(query, [key]);
+  const nextAfter = more ? Number(last) : null;
+  return {
+    outcome: 'replayed',
+    count,
+    examined,
+    events: start.events,
+    nextAfter,
+    progress: progressOf(start, nextAfter),
+  };
+}
+
+/** A range of time may begin later than at the call before: so a position is not always in it. */
+const progressOf = ({ first, last }: Start, nextAfter: number | null): number =>
+  nextAfter === null ? 1 : Math.min(Math.max((nextAfter - first + 1) / (last - first + 1), 0), 1);
+
 /** Of the deliveries that are replayed, those in ranges get rows of their own. */
-async function takeOutExamined(
-  query: Query,
-  key: EndpointKey,
-  by: EventRange['by'],
-  parameters: readonly unknown[],
-): Promise<void> {
+async function takeOutExamined(query: Query, key: EndpointKey, parameters: readonly unknown[]): Promise<void> {
   if (query.distributed === true) return;
   const { rows } = await query<{ first: string | null; last: string | null }>(
-    `with ${examinedSql(by, 'for key share')}
+    `with ${examinedSql('for key share')}
      select min(sequence) as first, max(sequence) as last from examined
       where ($3::text is null or $3 = 'pending')
         and exists (select from tiba.callback_outbox_ranges where client_id = $1 and endpoint_id = $2)`,
@@ -175,27 +200,24 @@ interface ExaminedRow extends Record<string, unknown> {
   examined: number;
   more: boolean;
   last: string | null;
-  last_time: string | null;
 }
 
-const NOTHING = { count: 0, examined: 0, more: false, last: null, last_time: null };
+const NOTHING = { count: 0, examined: 0, more: false, last: null };
 
 async function replayAtOnce(
   query: Query,
-  by: EventRange['by'],
   parameters: readonly unknown[],
 ): Promise<ExaminedRow & { readonly count: number }> {
-  const { rows } = await query<ExaminedRow & { readonly count: number }>(replaySql(by), parameters);
+  const { rows } = await query<ExaminedRow & { readonly count: number }>(REPLAY_SQL, parameters);
   return rows[0] ?? NOTHING;
 }
 
 /** On a distributed PostgreSQL, which sends the parts of a statement with an insert to all nodes. */
 async function replayInTwoSteps(
   query: Query,
-  by: EventRange['by'],
   parameters: readonly unknown[],
 ): Promise<ExaminedRow & { readonly count: number }> {
-  const { rows } = await query<ExaminedRow & { sequences: string[]; attempts: number[] }>(selectSql(by), parameters);
+  const { rows } = await query<ExaminedRow & { sequences: string[]; attempts: number[] }>(SELECT_SQL, parameters);
   const [row] = rows;
   if (row === undefined) return NOTHING;
   const [clientId, endpointId] = parameters;
@@ -229,7 +251,7 @@ export function countReplay(database: Database, key: EndpointKey, range: ReplayR
       transaction_ids: string[];
       more: boolean;
       last: string | null;
-    }>(countSql(range.events.by), start.parameters);
+    }>(COUNT_SQL, parametersOf(key, range, start));
     const { sequences = [], transaction_ids: transactionIds = [], more = false, last = null } = rows[0] ?? {};
     const nextAfter = more ? Number(last) : null;
     return { outcome: 'counted', sequences, transactionIds, events: start.events, nextAfter };
@@ -238,17 +260,17 @@ export function countReplay(database: Database, key: EndpointKey, range: ReplayR
 
 interface Start {
   readonly events: EventRange;
-  readonly parameters: readonly unknown[];
+  /** Of the first event of the range, and of the last one: less when there are none. */
+  readonly first: number;
+  readonly last: number;
 }
 
 async function startOf(
   query: Query,
-  key: EndpointKey,
-  range: ReplayRange,
+  { clientId, endpointId }: EndpointKey,
+  { events, state, callbackDays }: ReplayRange,
   lock: 'for share' | '',
 ): Promise<Start | Refused | TooOld> {
-  const { clientId, endpointId } = key;
-  const { events, state, after, afterTime = null, limit } = range;
   const { rows: endpoints } = await query<{ disabled: boolean }>(
     `select disabled_at is not null as disabled from tiba.callback_endpoints
       where client_id = $1 and endpoint_id = $2 ${lock}`,
@@ -256,15 +278,10 @@ async function startOf(
   );
   if (endpoints[0] === undefined) return { outcome: 'not_found' };
   if (endpoints[0].disabled) return { outcome: 'disabled' };
-  const common = [clientId, endpointId, state, limit];
-  if (events.by === 'sequence') {
-    return { events, parameters: [...common, after ?? events.first - 1, events.last] };
-  }
-  const from = state === 'missing' ? await laterOf(query, events.from, range.callbackDays) : events.from;
+  if (events.by === 'sequence') return { events, first: events.first, last: events.last };
+  const from = state === 'missing' ? await laterOf(query, events.from, callbackDays) : events.from;
   if (from >= events.to) return { outcome: 'too_old', from };
-  const position = await positionOf(query, clientId, { from, after, afterTime });
-  if (position === null) return { outcome: 'unknown_after' };
-  return { events: { ...events, from }, parameters: [...common, position.after, events.to, position.from] };
+  return { events: { ...events, from }, ...(await sequencesOf(query, clientId, { from, to: events.to })) };
 }
 
 /** That time, or the time from which deliveries are kept. Attempts begin after their event. */
@@ -276,55 +293,42 @@ async function laterOf(query: Query, from: string, callbackDays: number): Promis
   return rows[0]?.later.toISOString() ?? from;
 }
 
-/**
- * Many events have the same time, so a position among them is a time and a sequence. The time is text as PostgreSQL
- * writes it: a `Date` would lose the microseconds, and the event would be after its own position.
- */
-async function positionOf(
+/** The events of a time have sequences that follow each other. */
+async function sequencesOf(
   query: Query,
   clientId: string,
-  { from, after, afterTime }: Pick<ReplayRange, 'after'> & { readonly from: string; readonly afterTime: string | null },
-): Promise<{ from: string; after: number } | null> {
-  if (after === null) return { from, after: 0 };
-  const { rows } = await query<{ time: string; is_before: boolean }>(
-    `select time::text, time < $3::timestamptz as is_before
-       from (select coalesce($4::timestamptz, (select occurred_at from tiba.events
-                                                where client_id = $1 and sequence = $2)) as time) as position
-      where time is not null`,
-    [clientId, after, from, afterTime],
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<{ first: number; last: number }> {
+  const { rows } = await query<{ first: string; last: string }>(
+    `select begin.sequence as first, rest.sequence - 1 as last
+       from ${sequenceFrom('$1', '$2::timestamptz')} begin cross join ${sequenceFrom('$1', '$3::timestamptz')} rest`,
+    [clientId, from, to],
   );
-  const [event] = rows;
-  if (event === undefined) return null;
-  return event.is_before ? { from, after: 0 } : { from: event.time, after };
+  const [row] = rows;
+  return row === undefined ? { first: 1, last: 0 } : { first: Number(row.first), last: Number(row.last) };
 }
 
-/** SQL: which events are in the range, and their order. */
-const RANGES = {
-  time: {
-    condition: '(occurred_at, sequence) > ($7::timestamptz, $5::bigint) and occurred_at < $6::timestamptz',
-    order: ['occurred_at', 'sequence'],
-  },
-  sequence: { condition: 'sequence > $5::bigint and sequence <= $6::bigint', order: ['sequence'] },
-} as const;
+/** Of the statements below. */
+const parametersOf = (
+  { clientId, endpointId }: EndpointKey,
+  { state, after, limit }: ReplayRange,
+  { first, last }: Start,
+): readonly unknown[] => [clientId, endpointId, state, limit, Math.max(after ?? 0, first - 1), last];
 
 /** SQL: the next events of the range as `examined`. */
-function examinedSql(by: EventRange['by'], lock: 'for key share' | ''): string {
-  const { condition, order } = RANGES[by];
-  return `
+const examinedSql = (lock: 'for key share' | ''): string => `
 remaining as (
   -- One event more than the limit shows whether the range is done.
-  select sequence, occurred_at, kind, subject_id from tiba.events
-   where client_id = $1 and ${condition}
-   order by ${order.join(', ')} limit $4::int + 1
+  select sequence, kind, subject_id from tiba.events
+   where client_id = $1 and sequence > $5::bigint and sequence <= $6::bigint
+   order by sequence limit $4::int + 1
      ${lock}
 ), examined as (
-  select * from remaining order by ${order.join(', ')} limit $4::int
+  select * from remaining order by sequence limit $4::int
 )`;
-}
 
 /** SQL: the same, and as `selected` those that are replayed. */
-function selectedSql(by: EventRange['by'], lock: 'for key share' | ''): string {
-  return `${examinedSql(by, lock)}, selected as (
+const selectedSql = (lock: 'for key share' | ''): string => `${examinedSql(lock)}, selected as (
   select v.sequence, v.kind, v.subject_id, a.attempts
     from examined v
     join tiba.callback_endpoints e on e.client_id = $1 and e.endpoint_id = $2
@@ -337,37 +341,32 @@ function selectedSql(by: EventRange['by'], lock: 'for key share' | ''): string {
           or coalesce(d.state, case when r.due_at is not null then 'pending' when a.delivered then 'delivered' end,
                       'missing') = $3)
 )`;
-}
 
 /** SQL: whether events are left, and the last one that was examined. */
-function restSql(by: EventRange['by']): string {
-  const latestFirst = RANGES[by].order.map((column) => `${column} desc`).join(', ');
-  return `(select count(*) from remaining) > (select count(*) from examined) as more,
-       (select sequence from examined order by ${latestFirst} limit 1)::text as last,
-       (select occurred_at from examined order by ${latestFirst} limit 1)::text as last_time`;
-}
+const REST = `(select count(*) from remaining) > (select count(*) from examined) as more,
+       (select max(sequence) from examined)::text as last`;
 
 // A delivery needs its event: their retention waits for the lock.
-const replaySql = (by: EventRange['by']): string => `
-with ${selectedSql(by, 'for key share')}, replayed as (
+const REPLAY_SQL = `
+with ${selectedSql('for key share')}, replayed as (
   insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at, attempts, attempts_before)
   select $1, $2, sequence, now(), attempts, attempts from selected order by sequence
   on conflict (client_id, endpoint_id, sequence) do update set ${RESTART_SCHEDULE}
   returning sequence
 )
 select (select count(*) from replayed)::int as count, (select count(*) from examined)::int as examined,
-       ${restSql(by)}`;
+       ${REST}`;
 
-/** What `replaySql` inserts. */
-const selectSql = (by: EventRange['by']): string => `
-with ${selectedSql(by, 'for key share')}
+/** What `REPLAY_SQL` inserts. */
+const SELECT_SQL = `
+with ${selectedSql('for key share')}
 select (select coalesce(array_agg(sequence order by sequence), '{}') from selected) as sequences,
        (select coalesce(array_agg(attempts order by sequence), '{}') from selected) as attempts,
-       (select count(*) from examined)::int as examined, ${restSql(by)}`;
+       (select count(*) from examined)::int as examined, ${REST}`;
 
-const countSql = (by: EventRange['by']): string => `
-with ${selectedSql(by, '')}
+const COUNT_SQL = `
+with ${selectedSql('')}
 select (select coalesce(array_agg(sequence::float8), '{}') from selected) as sequences,
        (select coalesce(array_agg(distinct subject_id::text), '{}')
           from selected where starts_with(kind::text, 'disbursement.')) as transaction_ids,
-       ${restSql(by)}`;
+       ${REST}`;

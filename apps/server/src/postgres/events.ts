@@ -8,7 +8,7 @@ import { type EndpointKey, notifyDue } from './due-endpoints.ts';
 import { eventDataJson, printed } from './rendered-transactions.ts';
 import type { TransactionKey } from './transactions.ts';
 
-/** An event without its number in the client's sequence. */
+/** An event without its number in the client's sequence, and without its time. */
 export interface NewEvent {
   readonly clientId: string;
   /** The ID of a transaction, a bulk validation or a bank; unique among all subjects of a client. */
@@ -16,8 +16,6 @@ export interface NewEvent {
   /** The version of the subject after the event. */
   readonly version: number;
   readonly kind: EventKind;
-  /** ISO 8601 UTC. */
-  readonly occurredAt: string;
   /** The subject as the API shows it, JSON text; null for a transaction, which shows it itself. */
   readonly data: string | null;
 }
@@ -27,32 +25,38 @@ export interface Event extends NewEvent {
   readonly data: string;
   /** From 1, without gaps, for each client. */
   readonly sequence: number;
+  /** ISO 8601 UTC. Not earlier than that of the client's event before it. */
+  readonly occurredAt: string;
 }
 
 /**
  * Numbers each event in its client's sequence, and adds deliveries for the endpoints that want it. The
  * client's row in `event_sequences` stays locked until the database transaction ends, so numbers become visible in
  * order and without gaps. Call it last, to hold the lock briefly.
+ *
+ * The events occurred at `occurredAt`, ISO 8601 UTC. Of a client that has a later event, they get the time of that one:
+ * the clocks of processes differ, and clocks are set back, but the times of a client's events never go back. So they
+ * are found by time without an index (event-times.ts).
  */
-export async function insertEvents(query: Query, events: readonly NewEvent[]): Promise<void> {
+export async function insertEvents(query: Query, events: readonly NewEvent[], occurredAt: string): Promise<void> {
   if (events.length === 0) return;
   const byClient = Map.groupBy(events, ({ clientId }) => clientId);
   if (query.distributed === true) {
     // In the order of their IDs, so that concurrent transactions with the same clients cannot deadlock.
     for (const [clientId, own] of [...byClient].sort(([one], [other]) => (one < other ? -1 : 1))) {
-      await insertEventsOf(query, clientId, own);
+      await insertEventsOf(query, clientId, own, occurredAt);
     }
     return;
   }
-  const rows = await numberEvents(query, byClient);
+  const rows = await numberEvents(query, byClient, occurredAt);
   const eventRows: string[] = [];
   const rangeRows: string[] = [];
   const due: EndpointKey[] = [];
   // Client by client: the rows of one client are then side by side in the indexes.
-  for (const { client_id: clientId, last_sequence: last, endpoint_ids: endpointIds, kinds } of rows) {
+  for (const { client_id: clientId, last_sequence: last, last_time: time, endpoint_ids: endpointIds, kinds } of rows) {
     const own = byClient.get(clientId) ?? [];
     const first = Number(last) - own.length + 1;
-    for (const [index, event] of own.entries()) eventRows.push(eventRow(event, String(first + index)));
+    for (const [index, event] of own.entries()) eventRows.push(eventRow(event, String(first + index), time));
     for (const [position, endpointId] of endpointIds.entries()) {
       const wanted = new Set(kinds[position]?.split(','));
       const endpoint = { clientId, endpointId };
@@ -72,10 +76,11 @@ export async function insertEvents(query: Query, events: readonly NewEvent[]): P
 async function numberEvents(
   query: Query,
   byClient: ReadonlyMap<string, { readonly length: number }>,
+  occurredAt: string,
 ): Promise<readonly NumberedRow[]> {
   const clients = [...byClient.keys()];
   const counts = Array.from(byClient.values(), ({ length }) => length);
-  const { rows } = await query<NumberedRow>(NUMBER_SQL, [clients, counts], 'number-events');
+  const { rows } = await query<NumberedRow>(NUMBER_SQL, [clients, counts, occurredAt], 'number-events');
   if (rows.every(({ is_current: isCurrent }) => isCurrent)) return rows;
   return (await query<NumberedRow>(CURRENT_SQL, [clients])).rows;
 }
@@ -97,8 +102,11 @@ export async function noteEndpointChange(query: Query, clientId: string): Promis
   );
 }
 
-const eventRow = ({ clientId, occurredAt, version, subjectId, kind, data }: NewEvent, sequence: string): string =>
-  copyRow([clientId, sequence, occurredAt, String(version), subjectId, kind, data]);
+const eventRow = (
+  { clientId, version, subjectId, kind, data }: NewEvent,
+  sequence: string,
+  occurredAt: string,
+): string => copyRow([clientId, sequence, occurredAt, String(version), subjectId, kind, data]);
 
 const EVENTS_SQL = copySql('tiba.events', [
   'client_id',
@@ -114,6 +122,8 @@ interface NumberedRow extends Record<string, unknown> {
   client_id: string;
   /** Of the client's last event in this call, in decimal digits. */
   last_sequence: string;
+  /** When the client's events of this call occurred, as PostgreSQL writes it: a `Date` would lose the microseconds. */
+  last_time: string;
   /** The enabled endpoints, and the kinds that each wants, with commas between them. */
   endpoint_ids: string[];
   kinds: string[];
@@ -123,7 +133,7 @@ interface NumberedRow extends Record<string, unknown> {
 
 /** SQL: the endpoints of each client `n`. */
 const withEndpoints = (numbered: string): string => `
-select n.client_id, n.last_sequence,
+select n.client_id, n.last_sequence, n.last_occurred_at::text as last_time,
        coalesce(array_agg(e.endpoint_id) filter (where e.endpoint_id is not null), '{}') as endpoint_ids,
        coalesce(array_agg(array_to_string(e.kinds, ',')) filter (where e.endpoint_id is not null), '{}') as kinds,
        -- Of the row as it was locked, and as the snapshot of this statement has it.
@@ -131,17 +141,21 @@ select n.client_id, n.last_sequence,
                                                   where s.client_id = n.client_id) as is_current
   from ${numbered} n
   left join tiba.callback_endpoints e on e.client_id = n.client_id and e.disabled_at is null
- group by n.client_id, n.last_sequence, n.endpoints_version`;
+ group by n.client_id, n.last_sequence, n.last_occurred_at, n.endpoints_version`;
 
 const NUMBER_SQL = `
 with numbered as (
-  insert into tiba.event_sequences as counts (client_id, last_sequence)
+  insert into tiba.event_sequences as counts (client_id, last_sequence, last_occurred_at)
   -- In key order, so that concurrent transactions with the same clients cannot deadlock. PostgreSQL cannot see in a
   -- subquery how many clients there are: otherwise it would make a plan for each execution, which takes as long as it.
-  select client_id, count from unnest((select $1::text[]), (select $2::bigint[])) as k (client_id, count)
+  select client_id, count, $3::timestamptz
+    from unnest((select $1::text[]), (select $2::bigint[])) as k (client_id, count)
    order by client_id
-  on conflict (client_id) do update set last_sequence = counts.last_sequence + excluded.last_sequence
-  returning client_id, last_sequence, endpoints_version
+  on conflict (client_id) do update
+     set last_sequence = counts.last_sequence + excluded.last_sequence,
+         -- greatest() leaves null out.
+         last_occurred_at = greatest(counts.last_occurred_at, excluded.last_occurred_at)
+  returning client_id, last_sequence, last_occurred_at, endpoints_version
 )${withEndpoints('numbered')}`;
 
 const CURRENT_SQL = withEndpoints('(select * from tiba.event_sequences where client_id = any ($1))');

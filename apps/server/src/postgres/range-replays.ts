@@ -6,10 +6,7 @@ import type { Database, Query } from './database.ts';
 export const REPLAY_STATES = ['RUNNING', 'COMPLETED', 'CANCELLED'] as const;
 export type ReplayState = (typeof REPLAY_STATES)[number];
 
-/**
- * How a replay ended at one endpoint. `disabled`: the endpoint was. `removed`: so were the events at its position,
- * after their retention time.
- */
+/** How a replay ended at one endpoint. `disabled` and `removed`: the endpoint was. */
 export const ENDPOINT_OUTCOMES = ['completed', 'disabled', 'removed'] as const;
 export type EndpointOutcome = (typeof ENDPOINT_OUTCOMES)[number];
 
@@ -187,8 +184,8 @@ export function advanceReplay(
 ): Promise<'advanced' | 'waiting' | 'ended'> {
   const { replayId, clientId, endpointId } = key;
   return database.transaction(async (query) => {
-    const { rows } = await query<ReplayRow & { after_sequence: string | null; after_time: string | null }>(
-      `select r.*, e.after_sequence, e.after_time::text
+    const { rows } = await query<ReplayRow & { after_sequence: string | null }>(
+      `select r.*, e.after_sequence
          from tiba.callback_replay_endpoints e join tiba.callback_replays r using (replay_id, client_id)
         where e.replay_id = $1 and e.client_id = $2 and r.client_id = $2 and e.endpoint_id = $3
           and e.outcome is null and r.state = 'RUNNING'
@@ -206,7 +203,6 @@ export function advanceReplay(
         state: row.delivery_state,
         callbackDays,
         after: row.after_sequence === null ? null : Number(row.after_sequence),
-        afterTime: row.after_time,
         limit: eventsMax,
       },
     );
@@ -215,7 +211,7 @@ export function advanceReplay(
     const outcome = isReplayed ? (after === null ? 'completed' : null) : OUTCOMES[result.outcome];
     await query(
       `update tiba.callback_replay_endpoints
-          set after_sequence = coalesce($4, after_sequence), after_time = coalesce($8::timestamptz, after_time),
+          set after_sequence = coalesce($4, after_sequence), progress = coalesce($8, progress),
               examined = examined + $5, replayed = replayed + $6, outcome = $7
         where replay_id = $1 and client_id = $2 and endpoint_id = $3`,
       [
@@ -226,7 +222,7 @@ export function advanceReplay(
         isReplayed ? result.examined : 0,
         isReplayed ? result.count : 0,
         outcome,
-        isReplayed ? result.lastTime : null,
+        outcome === 'completed' ? 1 : isReplayed ? result.progress : null,
       ],
     );
     return outcome === null ? 'advanced' : 'ended';
@@ -254,7 +250,6 @@ async function countDue(query: Query, { clientId, endpointId }: EndpointReplay, 
 const OUTCOMES = {
   disabled: 'disabled',
   not_found: 'removed',
-  unknown_after: 'removed',
   // Of the whole range nothing says which events are missing.
   too_old: 'completed',
 } as const satisfies Record<string, EndpointOutcome>;
@@ -288,20 +283,13 @@ interface ReplayRow extends Record<string, unknown> {
   endpoints: EndpointProgress[];
 }
 
-// The time of the last examined event says how much of a range of time is done.
 const SELECT_REPLAYS = `
 select r.*, p.endpoints
   from tiba.callback_replays r
  cross join lateral (
    select json_agg(json_build_object(
             'endpointId', e.endpoint_id, 'outcome', e.outcome, 'examined', e.examined, 'replayed', e.replayed,
-            'progress', case when e.outcome = 'completed' then 1
-                             when e.after_sequence is null then 0
-                             when r.first_sequence is not null
-                             then (e.after_sequence - r.first_sequence + 1)::float8
-                                  / (r.last_sequence - r.first_sequence + 1)
-                             else coalesce(extract(epoch from e.after_time - r.from_time)::float8
-                                           / nullif(extract(epoch from r.to_time - r.from_time)::float8, 0), 0) end)
+            'progress', e.progress)
           order by e.endpoint_id) as endpoints
      from tiba.callback_replay_endpoints e
     where e.replay_id = r.replay_id and e.client_id = r.client_id) p`;

@@ -60,10 +60,7 @@ export async function persist(
 
   await notifyTransactionChanges(query, changed.map(toTransaction));
   // Last, because this blocks other database transactions that insert events of the same client.
-  await insertEvents(
-    query,
-    [...inserted, ...changed].flatMap((change) => newEventsOf(change, now)),
-  );
+  await insertEvents(query, [...inserted, ...changed].flatMap(newEventsOf), now);
   return null;
 }
 
@@ -90,7 +87,7 @@ const replacesEventData = ({ before, transaction }: Change): boolean =>
 
 const toTransaction = ({ transaction }: Change): Transaction => transaction;
 
-function newEventsOf({ transaction, events }: Change, now: string): NewEvent[] {
+function newEventsOf({ transaction, events }: Change): NewEvent[] {
   if (events.length === 0) return [];
   const { clientId, transactionId, version } = transaction;
   return events.map((kind, index) => ({
@@ -98,7 +95,6 @@ function newEventsOf({ transaction, events }: Change, now: string): NewEvent[] {
     subjectId: transactionId,
     version: version - (events.length - 1 - index),
     kind,
-    occurredAt: now,
     // The transaction has it.
     data: null,
   }));

@@ -71,9 +71,10 @@ export const listEventsSchema = {
   summary: 'List events in order',
   description:
     'All events that callbacks deliver, numbered without gaps. Store `next_after` and continue from there, and you ' +
-    'miss none. `CURSOR_GONE` when a backup of the service was restored and events that you have read were lost, or ' +
-    'when events that you have not read were removed after their retention time (400 days unless the operator has ' +
-    'decided otherwise): continue from the address in `Link`.',
+    'miss none. The `timestamp` of an event is never earlier than that of the one before it. `CURSOR_GONE` when a ' +
+    'backup of the service was restored and events that you have read were lost, or when events that you have not ' +
+    'read were removed after their retention time (400 days unless the operator has decided otherwise): continue ' +
+    'from the address in `Link`.',
   querystring: Type.Object({
     after: Type.Optional(
       Type.Integer({

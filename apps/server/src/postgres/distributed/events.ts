@@ -8,7 +8,6 @@ interface EventOfClient {
   readonly subjectId: string;
   readonly version: number;
   readonly kind: EventKind;
-  readonly occurredAt: string;
   readonly data: string | null;
 }
 
@@ -18,20 +17,32 @@ const COLUMNS = ['sequence', 'subject_id', 'version', 'kind', 'occurred_at', 'da
  * `insertEvents` on a distributed PostgreSQL, for the events of one client. There, one statement cannot insert into
  * several tables.
  */
-export async function insertEventsOf(query: Query, clientId: string, events: readonly EventOfClient[]): Promise<void> {
-  const { rows: numbered } = await query<{ last_sequence: string }>(
-    `insert into tiba.event_sequences as counts (client_id, last_sequence) values ($1, $2)
-     on conflict (client_id) do update set last_sequence = counts.last_sequence + excluded.last_sequence
-     returning last_sequence`,
-    [clientId, events.length],
+export async function insertEventsOf(
+  query: Query,
+  clientId: string,
+  events: readonly EventOfClient[],
+  occurredAt: string,
+): Promise<void> {
+  await query(
+    `insert into tiba.event_sequences as counts (client_id, last_sequence, last_occurred_at) values ($1, $2, $3)
+     on conflict (client_id) do update
+        set last_sequence = counts.last_sequence + excluded.last_sequence,
+            last_occurred_at = greatest(counts.last_occurred_at, excluded.last_occurred_at)`,
+    [clientId, events.length, occurredAt],
   );
-  const first = Number(numbered[0]?.last_sequence) - events.length + 1;
+  // A statement of its own: Citus writes no time as text in `returning`, and a `Date` would lose the microseconds.
+  const { rows: numbered } = await query<{ last_sequence: string; last_time: string }>(
+    'select last_sequence, last_occurred_at::text as last_time from tiba.event_sequences where client_id = $1',
+    [clientId],
+  );
+  const { last_sequence: last, last_time: time = occurredAt } = numbered[0] ?? {};
+  const first = Number(last) - events.length + 1;
   const rows = events.map((each, index) => ({
     sequence: String(first + index),
     subject_id: each.subjectId,
     version: String(each.version),
     kind: each.kind,
-    occurred_at: each.occurredAt,
+    occurred_at: time,
     data: each.data,
   }));
   await query(INSERT_SQL, [...toColumnParameters(COLUMNS, rows), clientId]);

@@ -387,11 +387,13 @@ create index status_inquiries_next_at on tiba.status_inquiries (rail, next_at);
 create index status_inquiries_review_since on tiba.status_inquiries (review_since)
   where review_since is not null;
 
--- The number of the last event of each client. The row stays locked until the events are stored, so that the numbers
--- have no gaps.
+-- The number and the time of the last event of each client. The row stays locked until the events are stored, so that
+-- the numbers have no gaps and the times never go back.
 create table tiba.event_sequences (
   client_id text collate "C" not null,
   last_sequence bigint not null,
+  -- null before the first event.
+  last_occurred_at timestamptz,
   -- Events up to this number were removed after their retention time, except for those with an open delivery.
   removed_up_to bigint not null default 0,
   -- The transactions that events up to this number ended are in the archive. Later events are not removed. null: there
@@ -440,8 +442,7 @@ create table tiba.events (
 -- Statements that use it compare client_id with collation "POSIX", as look-ups by reference do: otherwise PostgreSQL
 -- may read all events of the client as well.
 create index events_subject_id on tiba.events using hash (subject_id);
--- A replay selects a range of time. The events of a feed's batch have one time, and so one entry.
-create index events_occurred_at on tiba.events (client_id, occurred_at);
+-- The times of a client's events never go back, so the key finds events by time as well (postgres/event-times.ts).
 -- Added after the other index: of two indexes that look equally good on an empty table, PostgreSQL takes the newer one.
 alter table tiba.events add constraint events_pkey primary key (client_id, sequence);
 
@@ -604,10 +605,10 @@ create table tiba.callback_replay_endpoints (
   client_id text collate "C" not null,
   replay_id text collate "C" not null,
   endpoint_id text collate "C" not null,
-  -- The last event that was examined.
+  -- The last event that was examined. The retention may have removed it since.
   after_sequence bigint,
-  -- When it occurred: the retention may remove it while the replay waits for its receiver.
-  after_time timestamptz,
+  -- How much of the range was examined: from 0 to 1.
+  progress float8 not null default 0,
   examined bigint not null default 0,
   replayed bigint not null default 0,
   -- How it ended; null until then.

@@ -1,5 +1,6 @@
 import type { Database } from '../database.ts';
 import { earliestOverClients, ofClient } from '../distributed/one-client.ts';
+import { sequenceFrom } from '../event-times.ts';
 import { type Batch, createRetentionScan, type RetentionScan, type ScannedBatch } from './scan.ts';
 
 interface Attempt {
@@ -18,9 +19,13 @@ export const scanCallbacks = (database: Database, limit: number, nowMs?: () => n
 
 async function scan(database: Database, batch: Batch<Position>): Promise<ScannedBatch<Position>> {
   const { before, limit, clients } = batch;
-  const attempts = await deleteAttempts(database, batch);
-  const ids = clients.map(({ clientId }) => clientId);
-  const deliveries = await database.query(EXHAUSTED_SQL, [before, limit, ids]);
+  const last = await findLastBefore(
+    database,
+    before,
+    clients.map(({ clientId }) => clientId),
+  );
+  const attempts = await deleteAttempts(database, batch, last);
+  const deliveries = await database.query(EXHAUSTED_SQL, [before, limit, last.clientIds, last.sequences]);
   return {
     ...attempts,
     deleted: attempts.deleted + deliveries.length,
@@ -28,9 +33,29 @@ async function scan(database: Database, batch: Batch<Position>): Promise<Scanned
   };
 }
 
+/** The last event from before then of each client that has one, or the last one that the archive has, if earlier. */
+interface LastBefore {
+  readonly clientIds: readonly string[];
+  readonly sequences: readonly string[];
+}
+
+/** A statement of its own: Citus may refuse recursion in one that deletes. */
+async function findLastBefore(database: Database, before: Date, clientIds: readonly string[]): Promise<LastBefore> {
+  const rows = await database.query<{ client_id: string; sequence: string }>(LAST_BEFORE_SQL, [before, clientIds]);
+  return { clientIds: rows.map((row) => row.client_id), sequences: rows.map(({ sequence }) => sequence) };
+}
+
+// Where there is no archive, least() leaves null out.
+const LAST_BEFORE_SQL = `
+select s.client_id, least(later.sequence - 1, s.archived_up_to) as sequence
+  from tiba.event_sequences s
+ cross join lateral ${sequenceFrom('s.client_id', '$1::timestamptz')} later
+ where s.client_id = any($2) ${ofClient('s')}`;
+
 async function deleteAttempts(
   database: Database,
   { before, limit, clients }: Batch<Position>,
+  last: LastBefore,
 ): Promise<ScannedBatch<Position>> {
   const known = clients.flatMap(({ clientId, position }) =>
     [...(position ?? [])].map(([endpointId, { sequence, attempt }]) => ({ clientId, endpointId, sequence, attempt })),
@@ -38,7 +63,8 @@ async function deleteAttempts(
   const endpoints = await database.query<ScannedEndpoint>(ATTEMPTS_SQL, [
     before,
     limit,
-    clients.map(({ clientId }) => clientId),
+    last.clientIds,
+    last.sequences,
     known.map(({ clientId }) => clientId),
     known.map(({ endpointId }) => endpointId),
     known.map(({ sequence }) => sequence),
@@ -65,21 +91,17 @@ interface ScannedEndpoint extends Record<string, unknown>, Attempt {
   readonly deleted: number;
 }
 
-/** SQL: the last event of the client `s` from before $1 that the archive has, where there is an archive, as `last`. */
-const LAST_BEFORE = `
- cross join lateral (
-   select least(v.sequence, (select q.archived_up_to from tiba.event_sequences q
-                              where q.client_id = s.client_id ${ofClient('q')})) as sequence
-     from tiba.events v
-    where v.client_id = s.client_id and v.occurred_at < $1 ${ofClient('v')}
-    order by v.occurred_at desc, v.sequence desc limit 1) last`;
+/** SQL: the endpoints `s` of these clients, with the last event that counts as `last`. */
+const ENDPOINTS = `
+       unnest($3::text[], $4::bigint[]) as last (client_id, sequence)
+  join tiba.callback_endpoints s on s.client_id = last.client_id collate "C" ${ofClient('s')}`;
 
 const ATTEMPTS_SQL = `
 with positions as materialized (
-  select * from unnest($4::text[], $5::text[], $6::bigint[], $7::int[])
+  select * from unnest($5::text[], $6::text[], $7::bigint[], $8::int[])
     as p (client_id, endpoint_id, sequence, attempt)
 ), examined as materialized (
-  select a.* from tiba.callback_endpoints s ${LAST_BEFORE}
+  select a.* from ${ENDPOINTS}
     left join positions p on p.client_id collate "C" = s.client_id and p.endpoint_id collate "C" = s.endpoint_id
    cross join lateral (
      select a.client_id, a.endpoint_id, a.sequence, a.attempt,
@@ -93,7 +115,6 @@ with positions as materialized (
         ${ofClient('a')}
         and (a.sequence, a.attempt) > (coalesce(p.sequence, 0), coalesce(p.attempt, 0))
       order by a.sequence, a.attempt limit $2) a
-   where s.client_id = any($3) ${ofClient('s')}
    limit $2
 ), deleted as (
   delete from tiba.callback_attempts a using examined e
@@ -111,14 +132,13 @@ select e.client_id, e.endpoint_id, count(*)::int as examined,
 
 const EXHAUSTED_SQL = `
 with exhausted as materialized (
-  select o.* from tiba.callback_endpoints s ${LAST_BEFORE}
+  select o.* from ${ENDPOINTS}
    cross join lateral (
      select o.client_id, o.endpoint_id, o.sequence from tiba.callback_outbox o
       where o.client_id = s.client_id and o.endpoint_id = s.endpoint_id and o.sequence <= last.sequence
         and o.state = 'exhausted' and o.ended_at < $1 ${ofClient('o')}
       order by o.sequence limit $2
         for update skip locked) o
-   where s.client_id = any($3) ${ofClient('s')}
    limit $2
 )
 delete from tiba.callback_outbox o using exhausted i

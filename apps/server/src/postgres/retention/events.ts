@@ -162,7 +162,7 @@ export const findOldestEvent = (database: Database): Promise<Date | null> =>
       `select min(first.occurred_at) as oldest from tiba.event_sequences s
         cross join lateral (select v.occurred_at from tiba.events v
                              where v.client_id = s.client_id ${ofClient('v')}
-                             order by v.occurred_at, v.sequence limit 1) first
+                             order by v.sequence limit 1) first
         where true ${ofClient('s')}`,
     );
     return row?.oldest ?? null;

@@ -74,8 +74,5 @@ function toApiError(counted: Exclude<ReplayCount, { readonly outcome: 'counted' 
             'Omit state to send all of them',
         ),
       );
-    case 'unknown_after':
-      // Events of the range were removed meanwhile, after their retention time.
-      return invalidRequest(englishOnly('the range begins before the events that are kept: choose a later begin'));
   }
 }

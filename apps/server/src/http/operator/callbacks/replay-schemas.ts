@@ -26,7 +26,7 @@ const Progress = Type.Object(
     endpoint_id: EndpointId,
     outcome: nullable(
       Type.Enum([...ENDPOINT_OUTCOMES], { title: 'ReplayOutcome' }),
-      'null until it ends. disabled: the endpoint was. removed: the events were, after their retention time.',
+      'null until it ends. disabled, removed: the endpoint was.',
     ),
     examined: count('Events that were examined.', 400),
     replayed: count('Deliveries that became pending.', 390),
