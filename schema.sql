@@ -538,21 +538,19 @@ create table tiba.transactions (
   external_id text collate "C",
   bank_reference text collate "C",
   constraint transactions_amount_positive CHECK ((amount > (0)::numeric)),
-  constraint transactions_expected_by_while_in_process CHECK (((status <> 'PROCESS'::text) OR (expected_by IS NOT NULL))),
-  constraint transactions_failure_reason_only_if_failed CHECK (((status = 'FAILED'::text) = (failure_reason IS NOT NULL))),
   constraint transactions_fee_not_negative CHECK ((fee >= (0)::numeric)),
-  constraint transactions_processed_at_unless_in_process CHECK (((status = 'PROCESS'::text) = (processed_at IS NULL))),
   constraint transactions_rail_with_its_reference CHECK (((rail IS NULL) = (rail_reference IS NULL))),
-  constraint transactions_reversed_only_after_success CHECK (((reversed_at IS NULL) OR (status = 'SUCCESS'::text))),
-  constraint transactions_status_known CHECK ((status = ANY (ARRAY['PROCESS'::text, 'SUCCESS'::text, 'FAILED'::text]))),
   constraint transactions_version_positive CHECK ((version > 0))
 ) partition by LIST (status);
 
 create table tiba.transactions_final partition of tiba.transactions (
+  constraint transactions_final_reason_only_if_failed CHECK (((status = 'FAILED'::text) = (failure_reason IS NOT NULL))),
+  constraint transactions_final_reversed_only_after_success CHECK (((reversed_at IS NULL) OR (status = 'SUCCESS'::text))),
   constraint transactions_final_pkey PRIMARY KEY (transaction_id, client_id)
 ) FOR VALUES IN ('SUCCESS', 'FAILED');
 
 create table tiba.transactions_in_process partition of tiba.transactions (
+  constraint transactions_in_process_without_end CHECK (((processed_at IS NULL) AND (failure_reason IS NULL) AND (reversed_at IS NULL))),
   constraint transactions_in_process_pkey PRIMARY KEY (transaction_id, client_id)
 ) FOR VALUES IN ('PROCESS');
 
@@ -586,7 +584,7 @@ CREATE INDEX callback_replays_created_at ON tiba.callback_replays USING btree (c
 
 CREATE INDEX callback_replays_running ON tiba.callback_replays USING btree (replay_id, client_id) WHERE (state = 'RUNNING'::text);
 
-CREATE INDEX events_subject_id ON tiba.events USING hash (subject_id);
+CREATE INDEX events_subject_id ON tiba.events USING btree (subject_id);
 
 CREATE INDEX operator_actions_action ON tiba.operator_actions USING btree (action, sequence);
 
@@ -618,25 +616,25 @@ CREATE INDEX status_inquiries_review_since ON tiba.status_inquiries USING btree 
 
 CREATE INDEX status_messages_received_at ON tiba.status_messages USING btree (received_at);
 
-CREATE INDEX transactions_account ON ONLY tiba.transactions USING btree (hashtext(account_number), hashtext(client_id), created_at) WHERE (account_number IS NOT NULL);
+CREATE INDEX transactions_account ON ONLY tiba.transactions USING btree (hashtext(account_number), hashtext(client_id), created_at) WITH (deduplicate_items=off);
 
 CREATE INDEX transactions_bank_reference ON ONLY tiba.transactions USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
-CREATE INDEX transactions_created_at ON tiba.transactions_in_process USING btree (client_id, created_at, transaction_id) WHERE (status = 'PROCESS'::text);
+CREATE INDEX transactions_created_at ON tiba.transactions_in_process USING btree (hashtext(client_id), created_at, transaction_id) WITH (deduplicate_items=off);
 
-CREATE INDEX transactions_expected_by ON tiba.transactions_in_process USING btree (expected_by) WHERE (overdue_since IS NULL);
+CREATE INDEX transactions_expected_by ON tiba.transactions_in_process USING btree (expected_by) WITH (deduplicate_items=off) WHERE (overdue_since IS NULL);
 
 CREATE INDEX transactions_external_id ON ONLY tiba.transactions USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
 
 CREATE INDEX transactions_final_bank_reference_idx ON tiba.transactions_final USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
-CREATE INDEX transactions_final_created_at ON tiba.transactions_final USING btree (client_id, "left"(status, 1), created_at, transaction_id) WITH (deduplicate_items=off) WHERE (status <> 'PROCESS'::text);
+CREATE INDEX transactions_final_created_at ON tiba.transactions_final USING btree (hashtext(client_id), ((status)::"char"), created_at, transaction_id) WITH (deduplicate_items=off);
 
 CREATE INDEX transactions_final_created_minute ON tiba.transactions_final USING btree (tiba.minute_of(created_at), hash_numeric(amount));
 
 CREATE INDEX transactions_final_external_id_client_id_created_at_idx ON tiba.transactions_final USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
 
-CREATE INDEX transactions_final_hashtext_hashtext1_created_at_idx ON tiba.transactions_final USING btree (hashtext(account_number), hashtext(client_id), created_at) WHERE (account_number IS NOT NULL);
+CREATE INDEX transactions_final_hashtext_hashtext1_created_at_idx ON tiba.transactions_final USING btree (hashtext(account_number), hashtext(client_id), created_at) WITH (deduplicate_items=off);
 
 CREATE INDEX transactions_final_rail_reference_idx ON tiba.transactions_final USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
 
@@ -644,11 +642,11 @@ CREATE UNIQUE INDEX transactions_final_reference_id_key ON tiba.transactions_fin
 
 CREATE INDEX transactions_in_process_bank_reference_idx ON tiba.transactions_in_process USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
-CREATE INDEX transactions_in_process_created_at ON tiba.transactions_in_process USING btree (created_at);
+CREATE INDEX transactions_in_process_created_at ON tiba.transactions_in_process USING btree (created_at) WITH (deduplicate_items=off);
 
 CREATE INDEX transactions_in_process_external_id_client_id_created_at_idx ON tiba.transactions_in_process USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
 
-CREATE INDEX transactions_in_process_hashtext_hashtext1_created_at_idx ON tiba.transactions_in_process USING btree (hashtext(account_number), hashtext(client_id), created_at) WHERE (account_number IS NOT NULL);
+CREATE INDEX transactions_in_process_hashtext_hashtext1_created_at_idx ON tiba.transactions_in_process USING btree (hashtext(account_number), hashtext(client_id), created_at) WITH (deduplicate_items=off);
 
 CREATE INDEX transactions_in_process_rail_reference_idx ON tiba.transactions_in_process USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
 
@@ -660,7 +658,7 @@ CREATE INDEX transactions_overdue_created_at ON tiba.transactions_in_process USI
 
 CREATE INDEX transactions_overdue_since ON tiba.transactions_in_process USING btree (overdue_since) WHERE (overdue_since IS NOT NULL);
 
-CREATE INDEX transactions_processed_at ON tiba.transactions_final USING btree (client_id, processed_at, transaction_id) WITH (deduplicate_items=off) WHERE (processed_at IS NOT NULL);
+CREATE INDEX transactions_processed_at ON tiba.transactions_final USING btree (hashtext(client_id), processed_at, transaction_id) WITH (deduplicate_items=off);
 
 CREATE INDEX transactions_rail_reference ON ONLY tiba.transactions USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
 

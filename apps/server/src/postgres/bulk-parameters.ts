@@ -33,8 +33,13 @@ export function tableFromParameters(columns: readonly string[], ordinality?: str
 /** SQL for the values of one column, as an array. Columns are counted from 1. */
 export const arrayFromParameter = (column: number): string => arrayFromText(`$${column}`);
 
-/** The same for a text that SQL names otherwise. */
-export const arrayFromText = (text: string): string => `string_to_array(${text}, E'\\x01')`;
+const arrayFromText = (text: string): string => `string_to_array(${text}, E'\\x01')`;
+
+/** Several values in one value of a column; `listFromText` turns them back. */
+export const toListValue = (values: readonly string[]): string => values.join('\u0002');
+
+/** SQL for the values of one value of a column, as an array. */
+export const listFromText = (text: string): string => `string_to_array(${text}, E'\\x02')`;
 
 /** A separator inside a value would give every later row another row's value. */
 function checked(values: readonly string[]): readonly string[] {

@@ -184,11 +184,17 @@ export async function keepEventData(query: Query, keys: readonly TransactionKey[
                  ${ofClient('t')}
            limit 1) as own
      )
-     update tiba.events v set data = kept.data
-       from kept
-      -- No index has client_id with this collation: with one, PostgreSQL may read all events of the client as well.
-      where v.subject_id = kept.transaction_id and v.client_id = kept.client_id collate "POSIX" ${ofClient('v')}
-        and v.data is null`,
+     update tiba.events v set data = own.data
+       from (select kept.client_id, kept.data, event.place
+               from kept
+              cross join lateral (
+                -- No index has client_id with this collation: with one, PostgreSQL may read all events of the client.
+                select e.ctid as place from tiba.events e
+                 where e.subject_id = kept.transaction_id and e.client_id = kept.client_id collate "POSIX"
+                   and e.data is null ${ofClient('e')}
+                offset 0) as event) as own
+      -- By its place: a join by key may read all events instead.
+      where v.ctid = own.place and v.client_id = own.client_id ${ofClient('v')}`,
     [keys.map((key) => key.clientId), keys.map((key) => key.transactionId)],
   );
 }

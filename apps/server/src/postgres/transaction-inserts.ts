@@ -1,5 +1,5 @@
 import { isFinal, type Transaction } from '../domain/transaction.ts';
-import { arrayFromText, toArrayParameter } from './bulk-parameters.ts';
+import { listFromText, tableFromParameters, toColumnParameters, toListValue } from './bulk-parameters.ts';
 import type { Query } from './database.ts';
 import { ofClient } from './distributed/one-client.ts';
 import { insertTransactionsOf } from './distributed/transactions.ts';
@@ -81,39 +81,39 @@ async function existFinal(query: Query, toStore: readonly TransactionToStore[]):
   const byClient = Map.groupBy(toStore, ({ transaction }) => transaction.clientId);
   const rows = Array.from(byClient, ([clientId, own]) => {
     const ids = own.map(({ transaction }) => transaction.transactionId).sort();
-    const references = own.map(({ transaction }) => transaction.referenceId);
-    return { clientId, ids, references };
+    return {
+      client_id: clientId,
+      first_id: ids[0] ?? '',
+      last_id: ids.at(-1) ?? '',
+      transaction_ids: toListValue(ids),
+      reference_ids: toListValue(own.map(({ transaction }) => transaction.referenceId)),
+    };
   });
   const { rowCount } = await query(
     EXIST_FINAL_SQL,
-    [
-      rows.map(({ clientId }) => clientId),
-      rows.map(({ ids }) => ids[0]),
-      rows.map(({ ids }) => ids.at(-1)),
-      rows.map(({ ids }) => toArrayParameter(ids)),
-      rows.map(({ references }) => toArrayParameter(references)),
-    ],
+    toColumnParameters(EXIST_FINAL_COLUMNS, rows),
     'exist-final-transactions',
   );
   return rowCount !== 0;
 }
+
+const EXIST_FINAL_COLUMNS = ['client_id', 'first_id', 'last_id', 'transaction_ids', 'reference_ids'] as const;
 
 // All IDs of a client in one scan of the index, which costs less than a scan for each. With `exists`, and with joins,
 // PostgreSQL may choose to read all final transactions instead. Most cores count their transactions, or begin their IDs
 // with the time: then no final transaction, of any client, is between the first and the last of a batch, and one look
 // at the index is enough.
 const EXIST_FINAL_SQL = `
-select from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
-         as k (client_id, first_id, last_id, transaction_ids, reference_ids)
+select from ${tableFromParameters(EXIST_FINAL_COLUMNS)}
  where coalesce(
    case when (select t.transaction_id from tiba.transactions_final t
-               where t.transaction_id >= k.first_id collate "C" ${ofClient('t')}
-               order by t.transaction_id limit 1) <= k.last_id collate "C"
+               where t.transaction_id >= input.first_id collate "C" ${ofClient('t')}
+               order by t.transaction_id limit 1) <= input.last_id collate "C"
         then (select true from tiba.transactions_final t
-               where t.client_id = k.client_id collate "C"
-                 and t.transaction_id = any (${arrayFromText('k.transaction_ids')} collate "C") ${ofClient('t')}
+               where t.client_id = input.client_id collate "C"
+                 and t.transaction_id = any (${listFromText('input.transaction_ids')} collate "C") ${ofClient('t')}
                limit 1) end,
    (select true from tiba.transactions_final t
-     where t.client_id = k.client_id collate "POSIX"
-       and t.reference_id = any (${arrayFromText('k.reference_ids')} collate "C") ${ofClient('t')} limit 1))
+     where t.client_id = input.client_id collate "POSIX"
+       and t.reference_id = any (${listFromText('input.reference_ids')} collate "C") ${ofClient('t')} limit 1))
  limit 1`;

@@ -109,7 +109,6 @@ function listQuery(
   const parameter = (value: unknown): string => `$${values.push(value)}`;
   const client = parameter(clientId);
   const { order, scans, indexed, further } = conditionsOf(client, filter, parameter);
-  const owner = `client_id = ${client}`;
   const start =
     after === null
       ? []
@@ -127,7 +126,7 @@ function listQuery(
   const readMax = isFurther ? parameter(scannedMax) : parameter(rowsMax);
   const scan = scans
     .map((own) => {
-      const conditions = [owner, ...own, ...indexed, ...start].join(' and ');
+      const conditions = [...own, ...indexed, ...start].join(' and ');
       return `(select ${columns.join(', ')} from tiba.transactions t where ${conditions}
           order by ${order} desc, transaction_id desc limit ${readMax})`;
     })
@@ -165,6 +164,7 @@ function conditionsOf(client: string, filter: TransactionFilter, parameter: (val
     ...(to === null ? [] : [`${column} < ${parameter(to)}::timestamptz`]),
   ];
   const { status, accountNumbers, overdue } = filter;
+  const owner = isOf(client);
   const created = time('created_at', filter.createdFrom, filter.createdTo);
   const processed = time('processed_at', filter.processedFrom, filter.processedTo);
   const statuses = status === null ? [] : [`status = '${status}'`];
@@ -174,32 +174,38 @@ function conditionsOf(client: string, filter: TransactionFilter, parameter: (val
   if (accountNumbers !== null) {
     return {
       order: 'created_at',
-      scans: accountNumbers.map((each) => [isAccountOf(client, parameter(each))]),
+      scans: accountNumbers.map((each) => [owner, isAccount(parameter(each))]),
       indexed: created,
       further: [...statuses, ...processed, ...overdues, ...rest],
     };
   }
   if (processed.length > 0) {
     const further = [...statuses, ...created, ...overdues, ...rest];
-    return { order: 'processed_at', scans: [["status <> 'PROCESS'"]], indexed: processed, further };
+    return { order: 'processed_at', scans: [[owner, "status <> 'PROCESS'"]], indexed: processed, further };
   }
   if (overdue === true) {
-    return { order: 'created_at', scans: [[OVERDUE]], indexed: created, further: [...statuses, ...rest] };
+    return {
+      order: 'created_at',
+      scans: [[`client_id = ${client}`, OVERDUE]],
+      indexed: created,
+      further: [...statuses, ...rest],
+    };
   }
-  const scans = status === null ? STATUSES.map((each) => [isStatus(each)]) : [[isStatus(status)]];
+  const scans = (status === null ? STATUSES : [status]).map((each) => [owner, isStatus(each)]);
   return { order: 'created_at', scans, indexed: created, further: [...overdues, ...rest] };
 }
 
-/** SQL for an account of a client. The index has their hashes. */
-export const isAccountOf = (client: string, accountNumber: string): string =>
-  `hashtext(t.client_id) = hashtext(${client}) and ${isAccount(accountNumber)}`;
+/** SQL: whose transactions. The indexes of lists have the hash of the client. */
+export const isOf = (client: string): string =>
+  `hashtext(t.client_id) = hashtext(${client}) and t.client_id = ${client}`;
 
+/** SQL: the index of accounts has their hashes. */
 export const isAccount = (accountNumber: string): string =>
   `hashtext(t.account_number) = hashtext(${accountNumber}) and t.account_number = ${accountNumber}`;
 
 /** SQL, as the index has it. PROCESS has a table of its own. */
 export const isStatus = (status: Status): string =>
-  isFinal(status) ? `status = '${status}' and left(status, 1) = '${status[0]}'` : `status = '${status}'`;
+  isFinal(status) ? `t.status = '${status}' and t.status::"char" = '${status[0]}'` : `t.status = '${status}'`;
 
 const OVERDUE = "status = 'PROCESS' and overdue_since is not null";
 

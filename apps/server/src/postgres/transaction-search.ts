@@ -1,6 +1,6 @@
 import { STATUSES, type Status, type Transaction } from '../domain/transaction.ts';
 import type { Database } from './database.ts';
-import { type BankFilter, bankConditions, isAccountOf, isStatus } from './transaction-list.ts';
+import { type BankFilter, bankConditions, isAccount, isOf, isStatus } from './transaction-list.ts';
 import { TRANSACTION_COLUMNS, type TransactionRow, toTransaction } from './transactions.ts';
 
 /** The identifiers of a transaction: Tiba's, the client's, the rail's, the bank's, and X-EXTERNAL-ID of the order. */
@@ -235,7 +235,7 @@ function sourceOf(key: SearchKey, filter: SearchFilter, source: Source): string 
     case 'identifier':
       return identifierSource(key, source);
     case 'account_number':
-      return scans([list(key.values, 'n (item)'), clients()], [OWN, isAccountOf('c.client_id', 'n.item')]);
+      return scans([list(key.values, 'n (item)'), clients()], [isOf('c.client_id'), isAccount('n.item')]);
     case 'amount':
       return amountSource(key, source);
     case 'time':
@@ -243,7 +243,7 @@ function sourceOf(key: SearchKey, filter: SearchFilter, source: Source): string 
       if (overdue === true) return clientId === null ? scan([OVERDUE]) : scans([clients()], [OWN, OVERDUE]);
       if (isNewest(key, filter)) return newestSource(status, source);
       return (status === null ? STATUSES : [status])
-        .map((each) => `(${scans([clients()], [OWN, isStatus(each)])})`)
+        .map((each) => `(${scans([clients()], [isOf('c.client_id'), isStatus(each)])})`)
         .join(' union all ');
   }
 }

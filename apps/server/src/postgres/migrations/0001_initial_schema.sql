@@ -229,27 +229,30 @@ create table tiba.transactions (
   service_code text,
   external_id text collate "C",
   bank_reference text collate "C",
-  constraint transactions_status_known check (status in ('PROCESS', 'SUCCESS', 'FAILED')),
   constraint transactions_amount_positive check (amount > 0),
   constraint transactions_fee_not_negative check (fee >= 0),
   constraint transactions_version_positive check (version > 0),
-  constraint transactions_processed_at_unless_in_process check ((status = 'PROCESS') = (processed_at is null)),
-  constraint transactions_expected_by_while_in_process check (status <> 'PROCESS' or expected_by is not null),
-  constraint transactions_failure_reason_only_if_failed check ((status = 'FAILED') = (failure_reason is not null)),
-  constraint transactions_reversed_only_after_success check (reversed_at is null or status = 'SUCCESS'),
   constraint transactions_rail_with_its_reference check ((rail is null) = (rail_reference is null))
 ) partition by list (status);
 -- A new transaction is inserted here, also one that is final already. The update that makes it final deletes its row
 -- here and writes its final one, so final rows are written once, and what is dead does not depend on how many there are
 -- (docs/decisions/0050-final-transactions-apart.md).
-create table tiba.transactions_in_process partition of tiba.transactions for values in ('PROCESS')
+create table tiba.transactions_in_process partition of tiba.transactions (
+  expected_by not null,
+  constraint transactions_in_process_without_end
+    check (processed_at is null and failure_reason is null and reversed_at is null)
+) for values in ('PROCESS')
   -- Rows stay for seconds, and the space of dead ones is used again after a vacuum (docs/decisions/0062). It does not
   -- share the limit of cost of the vacuums that run beside it. The file is not cut off: what is free at its end is
   -- needed at once, and cutting it locks out status checks and feeds. Statistics are renewed when the rows have been
   -- replaced a few times, not after each tenth of them: every row is new after seconds, and looks like the one before.
   with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0,
         vacuum_truncate = false, autovacuum_analyze_scale_factor = 5);
-create table tiba.transactions_final partition of tiba.transactions for values in ('SUCCESS', 'FAILED')
+create table tiba.transactions_final partition of tiba.transactions (
+  processed_at not null,
+  constraint transactions_final_reason_only_if_failed check ((status = 'FAILED') = (failure_reason is not null)),
+  constraint transactions_final_reversed_only_after_success check (reversed_at is null or status = 'SUCCESS')
+) for values in ('SUCCESS', 'FAILED')
   -- A retention begins with the oldest rows, so it steps over the index entries of all that it deleted since the last
   -- vacuum. By default that comes when a fifth of a table is dead: of 400 million rows, after 80 million. The other
   -- tables from which the oldest rows go have this as well.
@@ -257,29 +260,30 @@ create table tiba.transactions_final partition of tiba.transactions for values i
 -- SNAP's status inquiry may name nothing but the order's X-EXTERNAL-ID. external_id comes first, as above.
 create index transactions_external_id on tiba.transactions (external_id, client_id, created_at)
   where external_id is not null;
-create index transactions_expected_by on tiba.transactions_in_process (expected_by) where overdue_since is null;
+create index transactions_expected_by on tiba.transactions_in_process (expected_by) with (deduplicate_items = off)
+  where overdue_since is null;
 create index transactions_overdue_since on tiba.transactions_in_process (overdue_since)
   where overdue_since is not null;
 -- A client lists its transactions, the newest first (postgres/transaction-list.ts). A list of every status merges scans
 -- for each of them, so that no second index of all transactions is needed. The first letter tells the two final ones
 -- apart.
--- Indexes that begin with client_id have a condition, which all rows of their table fulfil: so PostgreSQL reads them
--- only for statements with that condition. A statement that looks up a key would have them read too, by client_id
--- alone, when its plan is made for a table that is small and that was not analyzed.
-create index transactions_created_at on tiba.transactions_in_process (client_id, created_at, transaction_id)
-  where status = 'PROCESS';
--- No two of its entries are equal, so a full page has nothing to deduplicate before it is split.
+-- These and other indexes have the hash of the client, which takes fewer bytes than its ID, and costs a feed less to
+-- compare. A statement reads them only where it names the hash: one that looks up a key would have an index of
+-- client_id read too, by client_id alone, when its plan is made for a table that is small and that was not analyzed.
+-- No two entries are equal, so a full page has nothing to deduplicate before it is split.
+create index transactions_created_at on tiba.transactions_in_process (hashtext(client_id), created_at, transaction_id)
+  with (deduplicate_items = off);
 create index transactions_final_created_at
-  on tiba.transactions_final (client_id, left(status, 1), created_at, transaction_id)
-  with (deduplicate_items = off) where status <> 'PROCESS';
+  on tiba.transactions_final (hashtext(client_id), (status::"char"), created_at, transaction_id)
+  with (deduplicate_items = off);
 -- An account in the operator's search over all clients, and in the list of one client. The hash of the account number
--- comes first, so that all its entries are side by side. Two integers take few bytes, and comparing them costs a feed
--- less than comparing texts. Few transactions of a client with one account have the same created_at.
--- The condition, which all rows fulfil, keeps the index from look-ups by other keys: see below.
+-- comes first, so that all its entries are side by side. Few transactions of a client with one account have the same
+-- created_at.
 create index transactions_account on tiba.transactions (hashtext(account_number), hashtext(client_id), created_at)
-  where account_number is not null;
+  with (deduplicate_items = off);
 -- The operator searches over all clients (postgres/transaction-search.ts): the newest first.
-create index transactions_in_process_created_at on tiba.transactions_in_process (created_at);
+create index transactions_in_process_created_at on tiba.transactions_in_process (created_at)
+  with (deduplicate_items = off);
 -- The same among final transactions, and an amount in a range of time. One index for both, because each costs a feed
 -- and the disk as much as two columns here: the transactions of one minute are sorted by the search, or probed for the
 -- amount. It has the hash of the amount because two integers take the bytes of one number.
@@ -289,8 +293,8 @@ create index transactions_final_created_minute
 create index transactions_rail_reference on tiba.transactions (rail_reference)
   where rail_reference <> transaction_id and rail_reference <> reference_id;
 create index transactions_bank_reference on tiba.transactions (bank_reference) where bank_reference is not null;
-create index transactions_processed_at on tiba.transactions_final (client_id, processed_at, transaction_id)
-  with (deduplicate_items = off) where processed_at is not null;
+create index transactions_processed_at
+  on tiba.transactions_final (hashtext(client_id), processed_at, transaction_id) with (deduplicate_items = off);
 -- Overdue transactions of all clients, the newest first, and of one client.
 create index transactions_overdue_created_at on tiba.transactions_in_process (created_at, amount)
   where overdue_since is not null;
@@ -438,10 +442,10 @@ create table tiba.events (
     data is not null or kind in ('disbursement.succeeded', 'disbursement.failed', 'disbursement.overdue',
                                  'disbursement.reversed'))
 ) with (autovacuum_vacuum_scale_factor = 0.01);
--- A hash index is half the size of another one, and subjects are only compared for equality.
--- Statements that use it compare client_id with collation "POSIX", as look-ups by reference do: otherwise PostgreSQL
--- may read all events of the client as well.
-create index events_subject_id on tiba.events using hash (subject_id);
+-- Most cores count their transactions, or begin their IDs with the time: so a feed adds entries at the end of this
+-- index, which costs it less than a hash index. Statements that use it compare client_id with collation "POSIX", as
+-- look-ups by reference do: otherwise PostgreSQL may read all events of the client as well.
+create index events_subject_id on tiba.events (subject_id);
 -- The times of a client's events never go back, so the key finds events by time as well (postgres/event-times.ts).
 -- Added after the other index: of two indexes that look equally good on an empty table, PostgreSQL takes the newer one.
 alter table tiba.events add constraint events_pkey primary key (client_id, sequence);
