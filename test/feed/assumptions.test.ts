@@ -151,17 +151,17 @@ test('one batch may name transactions in any order, again, and of two clients wi
 });
 
 test('a transaction that is final already is found among new ones, by its ID alone', async () => {
-  const [before, known, after] = [messagesOf(newId()), messagesOf(newId()), messagesOf(newId())];
-  const updater = createFreshUpdater(service.app.database);
-  await updater.apply(known.first, known.final);
-  const another = { ...known.first, reference_id: `other-${known.first['transaction_id']}` };
+  const [before, transactionId, after] = [messagesOf(newId()), newId(), messagesOf(newId())];
+  const known = messagesOf(transactionId);
+  await createFreshUpdater(service.app.database).apply(known.first, known.final);
+  const another = { ...known.first, reference_id: `other ${transactionId}` };
   for (const batch of [[before.first, another, after.first], [another]]) {
     const { applied } = await createFreshUpdater(service.app.database).apply(...batch);
     assert.deepEqual(
-      applied.find(({ transactionId }) => transactionId === known.first['transaction_id']),
+      applied.find((each) => each.transactionId === transactionId),
       {
         line: batch.indexOf(another) + 1,
-        transactionId: known.first['transaction_id'],
+        transactionId,
         outcome: 'conflict',
         reason: 'reference_id differs from the first status update',
       },
