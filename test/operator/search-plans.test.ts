@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { LIST_SQL } from '../../apps/server/src/postgres/operator-actions.ts';
 import { proposalsQuery } from '../../apps/server/src/postgres/operator-proposals.ts';
-import { CONFLICTS_SQL } from '../../apps/server/src/postgres/personal-data.ts';
+import { CONFLICTS_SQL, PAID_TO_SQL } from '../../apps/server/src/postgres/personal-data.ts';
 import {
   IDENTIFIERS,
   type SearchFilter,
@@ -240,6 +240,25 @@ test('each state of proposals has its index', async () => {
     assert.equal(nodes[0]?.['Actual Rows'], found, `${state}`);
     for (const node of nodes) assert.ok((node['Rows Removed by Filter'] ?? 0) <= removed, `${state}`);
   }
+});
+
+test('the transactions that paid to an account are read from the index of accounts', async () => {
+  const account = '0000000777';
+  const { rows } = await client.query<{ client_id: string; client_hash: number; created_at: string }>(
+    `select client_id, hashtext(client_id) as client_hash, created_at::text from tiba.transactions
+      where account_number = $1 order by client_hash, created_at`,
+    [account],
+  );
+  const [first] = rows;
+  assert.ok(rows.length > 2 && first !== undefined);
+  const nodes = await explained(PAID_TO_SQL, [account, first.client_hash, first.created_at, first.client_id, '~', 200]);
+  assert.deepEqual(
+    indexesOf(nodes).sort(),
+    ['final', 'in_process'].map((table) => `transactions_${table}_hashtext_hashtext1_created_at_idx`),
+  );
+  const final = nodes.find((node) => node['Relation Name'] === 'transactions_final');
+  assert.equal(final?.['Actual Rows'], rows.length - 1);
+  assert.equal(final['Rows Removed by Filter'] ?? 0, 0);
 });
 
 test('the transactions with conflicts are read from the index of conflicts', async () => {
