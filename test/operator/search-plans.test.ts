@@ -258,7 +258,8 @@ test('the transactions that paid to an account are read from the index of accoun
   );
   const final = nodes.find((node) => node['Relation Name'] === 'transactions_final');
   assert.equal(final?.['Actual Rows'], rows.length - 1);
-  assert.equal(final['Rows Removed by Filter'] ?? 0, 0);
+  // The one at the position may be read again.
+  assert.ok((final['Rows Removed by Filter'] ?? 0) <= 1);
 });
 
 test('the transactions with conflicts are read from the index of conflicts', async () => {
