@@ -658,7 +658,7 @@ CREATE INDEX transactions_overdue_created_at ON tiba.transactions_in_process USI
 
 CREATE INDEX transactions_overdue_since ON tiba.transactions_in_process USING btree (overdue_since) WHERE (overdue_since IS NOT NULL);
 
-CREATE INDEX transactions_processed_at ON tiba.transactions_final USING btree (hashtext(client_id), processed_at, transaction_id) WITH (deduplicate_items=off);
+CREATE INDEX transactions_processed_at ON tiba.transactions_final USING btree (client_id, processed_at, transaction_id) WITH (deduplicate_items=off) WHERE (processed_at IS NOT NULL);
 
 CREATE INDEX transactions_rail_reference ON ONLY tiba.transactions USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
 

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { LIST_SQL } from '../../apps/server/src/postgres/operator-actions.ts';
 import { proposalsQuery } from '../../apps/server/src/postgres/operator-proposals.ts';
 import { CONFLICTS_SQL, PAID_TO_SQL } from '../../apps/server/src/postgres/personal-data.ts';
+import { IN_INDEX_ORDER } from '../../apps/server/src/postgres/transaction-list.ts';
 import {
   IDENTIFIERS,
   type SearchFilter,
@@ -125,7 +126,7 @@ for (const [key, filter, found] of SEARCHES) {
     test(title, async () => {
       const options = { after, limit: LIMIT, scannedMax: SCANNED_MAX };
       const { sql, values } = searchQuery(key, { ...NO_FILTER, ...filter }, options, false);
-      await client.query('begin; set local enable_bitmapscan = off; set local enable_sort = off');
+      await client.query(`begin; ${IN_INDEX_ORDER}`);
       try {
         const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
           `explain (analyze, timing off, format json) ${sql}`,
@@ -196,7 +197,7 @@ for (const [key, filter, table, index] of EXACT) {
   test(`${JSON.stringify(key)} ${JSON.stringify(filter)} reads only what it finds`, async () => {
     const options = { after: null, limit: 2, scannedMax: SCANNED_MAX };
     const { sql, values } = searchQuery(key, { ...NO_FILTER, ...filter }, options, false);
-    await client.query('begin; set local enable_bitmapscan = off; set local enable_sort = off');
+    await client.query(`begin; ${IN_INDEX_ORDER}`);
     try {
       const nodes = await explained(sql, values);
       assert.ok(indexesOf(nodes).includes(index), indexesOf(nodes).join());
@@ -251,15 +252,22 @@ test('the transactions that paid to an account are read from the index of accoun
   );
   const [first] = rows;
   assert.ok(rows.length > 2 && first !== undefined);
-  const nodes = await explained(PAID_TO_SQL, [account, first.client_hash, first.created_at, first.client_id, '~', 200]);
-  assert.deepEqual(
-    indexesOf(nodes).sort(),
-    ['final', 'in_process'].map((table) => `transactions_${table}_hashtext_hashtext1_created_at_idx`),
-  );
-  const final = nodes.find((node) => node['Relation Name'] === 'transactions_final');
-  assert.equal(final?.['Actual Rows'], rows.length - 1);
-  // The one at the position may be read again.
-  assert.ok((final['Rows Removed by Filter'] ?? 0) <= 1);
+  await client.query(`begin; ${IN_INDEX_ORDER}`);
+  try {
+    const after = [first.client_hash, first.created_at, first.client_id, '~'];
+    const nodes = await explained(PAID_TO_SQL, [account, ...after, 200]);
+    assert.ok(nodes.every((node) => node['Node Type'] !== 'Sort'));
+    assert.deepEqual(
+      indexesOf(nodes).sort(),
+      ['final', 'in_process'].map((table) => `transactions_${table}_hashtext_hashtext1_created_at_idx`),
+    );
+    const final = nodes.find((node) => node['Relation Name'] === 'transactions_final');
+    assert.equal(final?.['Actual Rows'], rows.length - 1);
+    // The one at the position may be read again.
+    assert.ok((final['Rows Removed by Filter'] ?? 0) <= 1);
+  } finally {
+    await client.query('rollback');
+  }
 });
 
 test('the transactions with conflicts are read from the index of conflicts', async () => {

@@ -4,7 +4,7 @@ import { byClient, databaseOfClient, ofClient } from './distributed/one-client.t
 import { compressMessages, decompressMessages } from './status-messages.ts';
 import { IDS_PER_ROW, messageRowOf } from './status-updates.ts';
 import { readHistories, type TransactionHistory } from './transaction-histories.ts';
-import { isAccount } from './transaction-list.ts';
+import { IN_INDEX_ORDER, isAccount } from './transaction-list.ts';
 import { lockTransactions } from './transaction-locks.ts';
 import type { TransactionKey } from './transactions.ts';
 
@@ -20,7 +20,10 @@ export async function* listTransactionsPaidTo(
   for (const accountNumber of accountNumbers) {
     let after: readonly [number, Date | string, string, string] = [INTEGER_MIN, '-infinity', '', ''];
     for (;;) {
-      const rows = await database.query<PaidTo>(PAID_TO_SQL, [accountNumber, ...after, PAGE]);
+      const { rows } = await database.transaction(async (query) => {
+        await query(IN_INDEX_ORDER);
+        return query<PaidTo>(PAID_TO_SQL, [accountNumber, ...after, PAGE]);
+      });
       if (rows.length > 0) yield rows.map(toKey);
       const last = rows[PAGE - 1];
       if (last === undefined) break;

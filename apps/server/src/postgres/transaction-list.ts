@@ -55,7 +55,7 @@ const SCANNED_MAX = 10_000;
  * The planner believes that rows in the order of an index are scattered over the table, and so it would rather read all
  * rows of a long range and sort them. They are not: transactions are stored nearly in the order of time.
  */
-const IN_INDEX_ORDER = 'set local enable_bitmapscan = off; set local enable_sort = off';
+export const IN_INDEX_ORDER = 'set local enable_bitmapscan = off; set local enable_sort = off';
 
 export interface PageOptions {
   /** The end of the previous page; null for the first page. */
@@ -165,6 +165,7 @@ function conditionsOf(client: string, filter: TransactionFilter, parameter: (val
   ];
   const { status, accountNumbers, overdue } = filter;
   const owner = isOf(client);
+  const ofClient = `t.client_id = ${client}`;
   const created = time('created_at', filter.createdFrom, filter.createdTo);
   const processed = time('processed_at', filter.processedFrom, filter.processedTo);
   const statuses = status === null ? [] : [`status = '${status}'`];
@@ -181,12 +182,12 @@ function conditionsOf(client: string, filter: TransactionFilter, parameter: (val
   }
   if (processed.length > 0) {
     const further = [...statuses, ...created, ...overdues, ...rest];
-    return { order: 'processed_at', scans: [[owner, "status <> 'PROCESS'"]], indexed: processed, further };
+    return { order: 'processed_at', scans: [[ofClient, "status <> 'PROCESS'"]], indexed: processed, further };
   }
   if (overdue === true) {
     return {
       order: 'created_at',
-      scans: [[`client_id = ${client}`, OVERDUE]],
+      scans: [[ofClient, OVERDUE]],
       indexed: created,
       further: [...statuses, ...rest],
     };

@@ -1,6 +1,6 @@
 import { STATUSES, type Status, type Transaction } from '../domain/transaction.ts';
 import type { Database } from './database.ts';
-import { type BankFilter, bankConditions, isAccount, isOf, isStatus } from './transaction-list.ts';
+import { type BankFilter, bankConditions, IN_INDEX_ORDER, isAccount, isOf, isStatus } from './transaction-list.ts';
 import { TRANSACTION_COLUMNS, type TransactionRow, toTransaction } from './transactions.ts';
 
 /** The identifiers of a transaction: Tiba's, the client's, the rail's, the bank's, and X-EXTERNAL-ID of the order. */
@@ -68,9 +68,6 @@ export interface SearchOptions {
  * are checked for these only, and a page that finds too few ends early. The next one continues there.
  */
 const SCANNED_MAX = 5_000;
-
-/** As in transaction-list.ts: entries are read in the order of the index. */
-const IN_INDEX_ORDER = 'set local enable_bitmapscan = off; set local enable_sort = off';
 
 const ORDER = 'order by created_at desc, amount desc, transaction_id desc, client_id desc';
 /** The same order, for the index of final transactions, which has times as minutes. */

@@ -293,8 +293,10 @@ create index transactions_final_created_minute
 create index transactions_rail_reference on tiba.transactions (rail_reference)
   where rail_reference <> transaction_id and rail_reference <> reference_id;
 create index transactions_bank_reference on tiba.transactions (bank_reference) where bank_reference is not null;
-create index transactions_processed_at
-  on tiba.transactions_final (hashtext(client_id), processed_at, transaction_id) with (deduplicate_items = off);
+-- By client_id and not by its hash: with two conditions for one client, PostgreSQL expects hardly any row, and then a
+-- retention would read and sort all that are old. The condition is why no look-up by key reads it.
+create index transactions_processed_at on tiba.transactions_final (client_id, processed_at, transaction_id)
+  with (deduplicate_items = off) where processed_at is not null;
 -- Overdue transactions of all clients, the newest first, and of one client.
 create index transactions_overdue_created_at on tiba.transactions_in_process (created_at, amount)
   where overdue_since is not null;

@@ -1,6 +1,5 @@
 import type { Database } from '../database.ts';
 import { earliestOverClients, ofClient } from '../distributed/one-client.ts';
-import { isOf } from '../transaction-list.ts';
 import { type Batch, createRetentionScan, type RetentionScan, type ScannedBatch } from './scan.ts';
 
 interface Position {
@@ -59,7 +58,7 @@ with examined as materialized (
                              where v.subject_id = t.transaction_id and v.client_id = t.client_id collate "POSIX"
                                    ${ofClient('v')}) as goes
        from tiba.transactions_final t
-      where ${isOf('p.client_id')} and t.processed_at < $1 ${ofClient('t')}
+      where t.client_id = p.client_id collate "C" and t.processed_at < $1 ${ofClient('t')}
         and (t.processed_at, t.transaction_id) > (p.processed_at, p.transaction_id collate "C")
       order by t.processed_at, t.transaction_id limit $2) t
    limit $2
@@ -91,7 +90,7 @@ export const findOldestTransaction = (database: Database): Promise<Date | null> 
     const [row] = await own.query<{ oldest: Date | null }>(
       `select min(first.processed_at) as oldest from tiba.clients c
         cross join lateral (select t.processed_at from tiba.transactions_final t
-                             where ${isOf('c.client_id')} ${ofClient('t')}
+                             where t.client_id = c.client_id and t.processed_at is not null ${ofClient('t')}
                              order by t.processed_at, t.transaction_id limit 1) first`,
     );
     return row?.oldest ?? null;
