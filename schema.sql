@@ -620,25 +620,23 @@ CREATE INDEX transactions_account ON ONLY tiba.transactions USING btree (hashtex
 
 CREATE INDEX transactions_bank_reference ON ONLY tiba.transactions USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
-CREATE INDEX transactions_created_at ON tiba.transactions_in_process USING btree (hashtext(client_id), created_at, transaction_id) WITH (deduplicate_items=off);
-
 CREATE INDEX transactions_expected_by ON tiba.transactions_in_process USING btree (expected_by) WITH (deduplicate_items=off) WHERE (overdue_since IS NULL);
 
 CREATE INDEX transactions_external_id ON ONLY tiba.transactions USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
 
 CREATE INDEX transactions_final_bank_reference_idx ON tiba.transactions_final USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
-CREATE INDEX transactions_final_created_at ON tiba.transactions_final USING btree (hashtext(client_id), ((status)::"char"), created_at, transaction_id) WITH (deduplicate_items=off);
-
-CREATE INDEX transactions_final_created_minute ON tiba.transactions_final USING btree (tiba.minute_of(created_at), hash_numeric(amount));
-
 CREATE INDEX transactions_final_external_id_client_id_created_at_idx ON tiba.transactions_final USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
 
 CREATE INDEX transactions_final_hashtext_hashtext1_created_at_idx ON tiba.transactions_final USING btree (hashtext(account_number), hashtext(client_id), created_at) WITH (deduplicate_items=off);
 
+CREATE INDEX transactions_final_list ON tiba.transactions_final USING btree (hashtext(client_id), ((status)::"char"), created_at, transaction_id) WITH (deduplicate_items=off);
+
 CREATE INDEX transactions_final_rail_reference_idx ON tiba.transactions_final USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
 
 CREATE UNIQUE INDEX transactions_final_reference_id_key ON tiba.transactions_final USING btree (reference_id, client_id COLLATE "POSIX");
+
+CREATE INDEX transactions_final_time_slot ON tiba.transactions_final USING btree (tiba.time_slot(created_at), hash_numeric(amount));
 
 CREATE INDEX transactions_in_process_bank_reference_idx ON tiba.transactions_in_process USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
@@ -647,6 +645,8 @@ CREATE INDEX transactions_in_process_created_at ON tiba.transactions_in_process 
 CREATE INDEX transactions_in_process_external_id_client_id_created_at_idx ON tiba.transactions_in_process USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
 
 CREATE INDEX transactions_in_process_hashtext_hashtext1_created_at_idx ON tiba.transactions_in_process USING btree (hashtext(account_number), hashtext(client_id), created_at) WITH (deduplicate_items=off);
+
+CREATE INDEX transactions_in_process_list ON tiba.transactions_in_process USING btree (hashtext(client_id), created_at, transaction_id) WITH (deduplicate_items=off);
 
 CREATE INDEX transactions_in_process_rail_reference_idx ON tiba.transactions_in_process USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
 
@@ -677,12 +677,6 @@ begin
   return null;
 end
 $function$;
-
-CREATE OR REPLACE FUNCTION tiba.minute_of(instant timestamp with time zone)
- RETURNS integer
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE STRICT
-RETURN (floor((date_part('epoch'::text, (instant - '1970-01-01 00:00:00+00'::timestamp with time zone)) / (60)::double precision)))::integer;
 
 CREATE OR REPLACE FUNCTION tiba.notify_change()
  RETURNS trigger
@@ -735,6 +729,12 @@ begin
     using errcode = 'insufficient_privilege';
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION tiba.time_slot(instant timestamp with time zone)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (GREATEST(('-2147483648'::integer)::double precision, LEAST((2147483647)::double precision, floor((date_part('epoch'::text, (instant - '1970-01-01 00:00:00+00'::timestamp with time zone)) / (10)::double precision)))))::integer;
 
 CREATE TRIGGER clients_changed AFTER INSERT OR DELETE OR UPDATE ON tiba.clients FOR EACH STATEMENT EXECUTE FUNCTION tiba.notify_change('tiba_clients');
 

@@ -40,11 +40,11 @@ interface Side {
  */
 export async function measureFeed(context: BenchContext, { lines, rounds, against }: FeedSizes): Promise<FeedResult> {
   await using closers = new AsyncDisposableStack();
-  const own = await openSide(context, { title: 'this code', root: THIS_CODE, name: 'feed_own' });
+  const own = await openSide(context, closers, { title: 'this code', root: THIS_CODE, name: 'feed_own' });
   const other =
     against === null
       ? null
-      : await openSide(context, { title: against, root: path.resolve(against), name: 'feed_other' });
+      : await openSide(context, closers, { title: against, root: path.resolve(against), name: 'feed_other' });
   const sides = other === null ? [own] : [own, other];
   const copy = await openCopy(context, closers, own);
   for (let round = 1 - WARM_UP_ROUNDS; round <= rounds; round += 1) {
@@ -70,20 +70,15 @@ export async function measureFeed(context: BenchContext, { lines, rounds, agains
 
 async function openSide(
   context: BenchContext,
+  closers: AsyncDisposableStack,
   { title, root, name }: { readonly title: string; readonly root: string; readonly name: string },
 ): Promise<Side> {
   await createDatabase(context.postgres.connectionString, name);
   const connectionString = context.postgres.connectionString.replace('/tiba?', `/${name}?`);
   const settings: FeedCodeSettings = { root, connectionString, logFile: path.join(context.directory, `${name}.log`) };
   const { cores, directory } = context;
-  const child = await startChild<FeedCodeAddress>({
-    file: 'feed-code.ts',
-    settings,
-    cores,
-    directory,
-    nodeOptions: root === THIS_CODE ? (process.env['OWN_OPTIONS'] ?? '').split(' ').filter(Boolean) : [],
-  });
-  context.closers.defer(child.stop);
+  const child = await startChild<FeedCodeAddress>({ file: 'feed-code.ts', settings, cores, directory });
+  closers.defer(child.stop);
   const { url } = child.address;
   const feed = async (body: string): Promise<FeedCost> => {
     const response = await fetch(url, { method: 'POST', body, signal: context.signal });
@@ -98,6 +93,7 @@ async function openSide(
 const WARM_UP_ROUNDS = 3;
 /** Lines of one feed. A shared machine changes its speed within seconds, so the two codes take short turns. */
 const PART_LINES = 2_000;
+
 interface Copy {
   readonly costs: Record<FedStatus, number[]>;
   /** Copies the rows that the latest feed of this side has stored; microseconds of PostgreSQL's CPU for each line. */

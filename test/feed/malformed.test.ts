@@ -211,10 +211,11 @@ suite('a line with an invalid field is rejected by its number, and the reason na
         'TX9000000001',
       );
     }
-    const extremes = ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z'].map((time) =>
-      lineAbout(newId(), { created_at: time }),
-    );
-    assert.deepEqual(reportOf(await post(service, extremes.join('\n'))), only({ inserted: 2 }));
+    const extremes = ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z'].map((time) => [newId(), time] as const);
+    const first = extremes.map(([id, time]) => lineAbout(id, { created_at: time }));
+    assert.deepEqual(reportOf(await post(service, first.join('\n'))), only({ inserted: 2 }));
+    const final = extremes.map(([id, time]) => lineAbout(id, { created_at: time, status: 'SUCCESS' }));
+    assert.deepEqual(reportOf(await post(service, final.join('\n'))), only({ advanced: 2 }));
   });
 
   test('a time in any zone is stored in UTC, truncated to milliseconds', async () => {

@@ -187,9 +187,9 @@ const indexesOf = (nodes: readonly Plan[]): string[] => nodes.flatMap((node) => 
 
 /** What the index finds, without reading others: for each of these, the scan ends where the page is full. */
 const EXACT: readonly (readonly [SearchKey, Partial<SearchFilter>, table: string, index: string])[] = [
-  [{ by: 'amount', value: '77' }, DAY, 'transactions_final', 'transactions_final_created_minute'],
+  [{ by: 'amount', value: '77' }, DAY, 'transactions_final', 'transactions_final_time_slot'],
   [{ by: 'time' }, { overdue: true }, 'transactions_in_process', 'transactions_overdue_created_at'],
-  [{ by: 'time' }, { status: 'SUCCESS' }, 'transactions_final', 'transactions_final_created_minute'],
+  [{ by: 'time' }, { status: 'SUCCESS' }, 'transactions_final', 'transactions_final_time_slot'],
 ];
 const ENDS_WITHIN = 40;
 

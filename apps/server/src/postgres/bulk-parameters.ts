@@ -6,6 +6,7 @@
 
 // Nothing that is stored contains a control character: identifiers and names do not, and JSON escapes them.
 const SEPARATOR = '\u0001';
+const LIST_SEPARATOR = '\u0002';
 
 /** One parameter per column, in the order of `columns`. null is written as the empty text; read it with `nullif`. */
 export function toColumnParameters<Column extends string>(
@@ -16,7 +17,7 @@ export function toColumnParameters<Column extends string>(
 }
 
 /** The values of an array in one text; `arrayFromText` turns it back. */
-export const toArrayParameter = (values: readonly string[]): string => checked(values).join(SEPARATOR);
+export const toArrayParameter = (values: readonly string[]): string => checked(values, SEPARATOR).join(SEPARATOR);
 
 /**
  * SQL that turns the parameters, from $1 on, back into rows: a table `input` with these columns, all of type text. A
@@ -36,14 +37,14 @@ export const arrayFromParameter = (column: number): string => arrayFromText(`$${
 const arrayFromText = (text: string): string => `string_to_array(${text}, E'\\x01')`;
 
 /** Several values in one value of a column; `listFromText` turns them back. */
-export const toListValue = (values: readonly string[]): string => values.join('\u0002');
+export const toListValue = (values: readonly string[]): string => checked(values, LIST_SEPARATOR).join(LIST_SEPARATOR);
 
 /** SQL for the values of one value of a column, as an array. */
 export const listFromText = (text: string): string => `string_to_array(${text}, E'\\x02')`;
 
 /** A separator inside a value would give every later row another row's value. */
-function checked(values: readonly string[]): readonly string[] {
-  if (values.some((value) => value.includes(SEPARATOR)))
+function checked(values: readonly string[], separator: string): readonly string[] {
+  if (values.some((value) => value.includes(separator)))
     throw new Error('a value to store contains a control character');
   return values;
 }

@@ -131,7 +131,10 @@ interface Replayed extends Examined {
   readonly outcome: 'replayed';
   readonly count: number;
   readonly examined: number;
-  /** How much of the range was examined by this call and those before: from 0 to 1. */
+  /**
+   * How much of the range was examined by this call and those before: from 0 to 1, by sequences. A range with the
+   * restore of a backup in it, which skips sequences, is nearly done at once when it is past them.
+   */
   readonly progress: number;
 }
 
@@ -260,7 +263,7 @@ export function countReplay(database: Database, key: EndpointKey, range: ReplayR
 
 interface Start {
   readonly events: EventRange;
-  /** Of the first event of the range, and of the last one: less when there are none. */
+  /** Sequences of the first and the last event of the range. `last` is less than `first` when there are none. */
   readonly first: number;
   readonly last: number;
 }

@@ -6,7 +6,10 @@ import type { Database, Query } from './database.ts';
 export const REPLAY_STATES = ['RUNNING', 'COMPLETED', 'CANCELLED'] as const;
 export type ReplayState = (typeof REPLAY_STATES)[number];
 
-/** How a replay ended at one endpoint. `disabled` and `removed`: the endpoint was. */
+/**
+ * How a replay ended at one endpoint. `disabled` and `removed`: the endpoint was. Only a person with access to the
+ * database removes one.
+ */
 export const ENDPOINT_OUTCOMES = ['completed', 'disabled', 'removed'] as const;
 export type EndpointOutcome = (typeof ENDPOINT_OUTCOMES)[number];
 

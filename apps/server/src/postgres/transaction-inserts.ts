@@ -106,9 +106,10 @@ const EXIST_FINAL_COLUMNS = ['client_id', 'first_id', 'last_id', 'transaction_id
 const EXIST_FINAL_SQL = `
 select from ${tableFromParameters(EXIST_FINAL_COLUMNS)}
  where coalesce(
-   case when (select t.transaction_id from tiba.transactions_final t
-               where t.transaction_id >= input.first_id collate "C" ${ofClient('t')}
-               order by t.transaction_id limit 1) <= input.last_id collate "C"
+   case when (select true from tiba.transactions_final t
+               where t.transaction_id >= input.first_id collate "C"
+                 and t.transaction_id <= input.last_id collate "C" ${ofClient('t')}
+               order by t.transaction_id limit 1)
         then (select true from tiba.transactions_final t
                where t.client_id = input.client_id collate "C"
                  and t.transaction_id = any (${listFromText('input.transaction_ids')} collate "C") ${ofClient('t')}

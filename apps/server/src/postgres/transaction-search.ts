@@ -70,8 +70,8 @@ export interface SearchOptions {
 const SCANNED_MAX = 5_000;
 
 const ORDER = 'order by created_at desc, amount desc, transaction_id desc, client_id desc';
-/** The same order, for the index of final transactions, which has times as minutes. */
-const BY_MINUTE = ORDER.replace('order by', 'order by created_minute desc,');
+/** The same order, for the index of final transactions, which has slots of ten seconds. */
+const BY_SLOT = ORDER.replace('order by', 'order by created_slot desc,');
 
 /** One page of the transactions of all clients, the newest first. */
 export async function searchTransactions(
@@ -103,7 +103,7 @@ export async function searchTransactions(
 
 const HOUR_MS = 60 * 60 * 1_000;
 /**
- * A search for an amount probes its index for each minute, so a page has a week. An amount that many
+ * A search for an amount probes its index for each slot of ten seconds, so a page has a week. An amount that many
  * transactions have fills it with those of the last hours.
  */
 const WINDOWS_MS = [HOUR_MS, 12 * HOUR_MS, 7 * 24 * HOUR_MS];
@@ -152,7 +152,7 @@ export function searchQuery(
   // Exact: a position that was rounded would skip transactions.
   const position = `to_char(t.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
   // That of the source, so that PostgreSQL stops where the page is full.
-  const order = isNewest(key, filter) ? BY_MINUTE : ORDER;
+  const order = isNewest(key, filter) ? BY_SLOT : ORDER;
   const sql = `
     select ${TRANSACTION_COLUMNS}, ${position} as position, t.matches, t.scanned
       from (select t.*, ${matches} as matches, row_number() over (${order})::integer as scanned
@@ -222,10 +222,11 @@ const isAnyAccount = (values: string): string =>
 function sourceOf(key: SearchKey, filter: SearchFilter, source: Source): string {
   const { clientId, status, overdue } = filter;
   const { parameter } = source;
-  const scan = (conditions: readonly string[]): string => scanOf(source)('tiba.transactions', conditions, ORDER);
+  const scan = (conditions: readonly string[]): string =>
+    `select ${COLUMNS} from tiba.transactions t ${restOf(source, conditions, ORDER)}`;
   // One scan for each combination, each in the order of the index, which are then merged.
   const scans = (lists: readonly string[], conditions: readonly string[]): string =>
-    `select own.* from ${lists.join(' cross join ')} cross join lateral ${scan(conditions)} as own`;
+    `select own.* from ${lists.join(' cross join ')} cross join lateral (${scan(conditions)}) as own`;
   const list = (items: readonly string[], name: string): string => `unnest(${parameter(items)}::text[]) as ${name}`;
   const clients = (): string => (clientId === null ? 'tiba.clients c' : list([clientId], 'c (client_id)'));
   switch (key.by) {
@@ -254,13 +255,14 @@ function sourceOverNodes(key: SearchKey, filter: SearchFilter, source: Source): 
   const { parameter } = source;
   const conditions = [
     ...keyConditions(key, source),
-    ...(clientId === null ? [] : [`t.client_id = ${parameter(clientId)}`]),
+    ...(clientId === null ? [] : [isOf(parameter(clientId))]),
     ...(status === null ? [] : [isStatus(status)]),
     ...(overdue === true ? [OVERDUE] : []),
   ];
-  const scan = scanOf(source);
-  if (isNewest(key, filter)) return scan('tiba.transactions', [...conditions, ...minutesOf(source)], BY_MINUTE);
-  return scan('tiba.transactions', conditions, ORDER);
+  const rest = isNewest(key, filter)
+    ? restOf(source, [...conditions, ...slotsOf(source)], BY_SLOT)
+    : restOf(source, conditions, ORDER);
+  return `select ${COLUMNS} from tiba.transactions t ${rest}`;
 }
 
 function keyConditions(key: SearchKey, source: Source): string[] {
@@ -284,30 +286,26 @@ function amountKeyConditions({ value }: KeyOfAmount, source: Source): string[] {
 
 type KeyOfAmount = Extract<SearchKey, { by: 'amount' }>;
 
-/** SQL: the index of final transactions by time has minutes, and beside them the hash of the amount. */
-const MINUTE = 'tiba.minute_of(t.created_at)';
+/** SQL: the index of final transactions by time has slots of ten seconds, and beside them the hash of the amount. */
+const SLOT = 'tiba.time_slot(t.created_at)';
 
-function minutesOf({ first, last }: Range): string[] {
+function slotsOf({ first, last }: Range): string[] {
   return [
-    ...(first === null ? [] : [`${MINUTE} >= tiba.minute_of(${first})`]),
-    ...(last === null ? [] : [`${MINUTE} <= tiba.minute_of(${last})`]),
+    ...(first === null ? [] : [`${SLOT} >= tiba.time_slot(${first})`]),
+    ...(last === null ? [] : [`${SLOT} <= tiba.time_slot(${last})`]),
   ];
 }
 
-type Scan = (table: string, conditions: readonly string[], order: string) => string;
+const COLUMNS = `t.*, ${SLOT} as created_slot`;
 
-const scanOf =
-  ({ time, readMax }: Source): Scan =>
-  (table, conditions, order) =>
-    `(select t.*, ${MINUTE} as created_minute from ${table} t
-       where ${[...conditions, ...time, 'true'].join(' and ')} ${order} limit ${readMax})`;
+const restOf = ({ time, readMax }: Source, conditions: readonly string[], order: string): string =>
+  `where ${[...conditions, ...time, 'true'].join(' and ')} ${order} limit ${readMax}`;
 
-/** The newest of all clients. The final ones of one minute are sorted. */
+/** The newest of all clients. The final ones of one slot are sorted. */
 function newestSource(status: Status | null, source: Source): string {
-  const scan = scanOf(source);
-  const inProcess = scan('tiba.transactions_in_process', [], ORDER);
-  const final = scan('tiba.transactions_final', minutesOf(source), BY_MINUTE);
-  if (status === null) return `${inProcess} union all ${final}`;
+  const inProcess = `select ${COLUMNS} from tiba.transactions_in_process t ${restOf(source, [], ORDER)}`;
+  const final = `select ${COLUMNS} from tiba.transactions_final t ${restOf(source, slotsOf(source), BY_SLOT)}`;
+  if (status === null) return `(${inProcess}) union all (${final})`;
   return status === 'PROCESS' ? inProcess : final;
 }
 
@@ -315,20 +313,19 @@ function newestSource(status: Status | null, source: Source): string {
 const isNewest = (key: SearchKey, { clientId, overdue }: SearchFilter): boolean =>
   key.by === 'time' && clientId === null && overdue !== true;
 
-/** Of final transactions the index is probed for each minute of the range. Those in PROCESS are few. */
+/** Of final transactions the index is probed for each slot of the range. Those in PROCESS are few. */
 function amountSource({ value }: KeyOfAmount, source: Source): string {
   const amount = `${source.parameter(value)}::numeric`;
-  const scan = scanOf(source);
   const isAmount = `t.amount = ${amount}`;
-  return [
-    scan('tiba.transactions_in_process', [isAmount], ORDER),
-    scan('tiba.transactions_final', [...amountIndexConditions(amount, source), isAmount], BY_MINUTE),
-  ].join(' union all ');
+  const conditions = [...amountIndexConditions(amount, source), isAmount];
+  const inProcess = `select ${COLUMNS} from tiba.transactions_in_process t ${restOf(source, [isAmount], ORDER)}`;
+  const final = `select ${COLUMNS} from tiba.transactions_final t ${restOf(source, conditions, BY_SLOT)}`;
+  return `(${inProcess}) union all (${final})`;
 }
 
 function amountIndexConditions(amount: string, { first, last }: Pick<Range, 'first' | 'last'>): string[] {
-  const minutes = `array(select generate_series(tiba.minute_of(${first}), tiba.minute_of(${last})))`;
-  return [`${MINUTE} = any (${minutes})`, `hash_numeric(t.amount) = hash_numeric(${amount})`];
+  const slots = `array(select generate_series(tiba.time_slot(${first}), tiba.time_slot(${last})))`;
+  return [`${SLOT} = any (${slots})`, `hash_numeric(t.amount) = hash_numeric(${amount})`];
 }
 
 /**

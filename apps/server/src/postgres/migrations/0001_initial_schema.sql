@@ -183,9 +183,11 @@ create trigger snap_public_keys_changed after insert or update or delete on tiba
 create trigger signing_keys_changed after insert or update or delete on tiba.signing_keys
   for each statement execute function tiba.notify_change('tiba_signing_keys');
 
--- Which minute, from 1970 on: for the index transactions_final_created_minute.
-create function tiba.minute_of(instant timestamptz) returns integer language sql immutable strict parallel safe
-  return floor(date_part('epoch', instant - timestamptz '1970-01-01 00:00:00+00') / 60)::integer;
+-- Which ten seconds, from 1970 on: for the index transactions_final_time_slot. All times before the year 1290 are one
+-- slot, and all after 2650, because an integer counts no further.
+create function tiba.time_slot(instant timestamptz) returns integer language sql immutable strict parallel safe
+  return greatest(-2147483648, least(2147483647,
+    floor(date_part('epoch', instant - timestamptz '1970-01-01 00:00:00+00') / 10)))::integer;
 
 -- No row references its client or is referenced by a key: each check would cost the feed as much as an index, and
 -- clients are never deleted.
@@ -271,9 +273,10 @@ create index transactions_overdue_since on tiba.transactions_in_process (overdue
 -- compare. A statement reads them only where it names the hash: one that looks up a key would have an index of
 -- client_id read too, by client_id alone, when its plan is made for a table that is small and that was not analyzed.
 -- No two entries are equal, so a full page has nothing to deduplicate before it is split.
-create index transactions_created_at on tiba.transactions_in_process (hashtext(client_id), created_at, transaction_id)
+create index transactions_in_process_list
+  on tiba.transactions_in_process (hashtext(client_id), created_at, transaction_id)
   with (deduplicate_items = off);
-create index transactions_final_created_at
+create index transactions_final_list
   on tiba.transactions_final (hashtext(client_id), (status::"char"), created_at, transaction_id)
   with (deduplicate_items = off);
 -- An account in the operator's search over all clients, and in the list of one client. The hash of the account number
@@ -285,10 +288,10 @@ create index transactions_account on tiba.transactions (hashtext(account_number)
 create index transactions_in_process_created_at on tiba.transactions_in_process (created_at)
   with (deduplicate_items = off);
 -- The same among final transactions, and an amount in a range of time. One index for both, because each costs a feed
--- and the disk as much as two columns here: the transactions of one minute are sorted by the search, or probed for the
+-- and the disk as much as two columns here: the transactions of one slot are sorted by the search, or probed for the
 -- amount. It has the hash of the amount because two integers take the bytes of one number.
-create index transactions_final_created_minute
-  on tiba.transactions_final (tiba.minute_of(created_at), hash_numeric(amount));
+create index transactions_final_time_slot
+  on tiba.transactions_final (tiba.time_slot(created_at), hash_numeric(amount));
 -- Most cores give the bank one of the two identifiers that have an index already.
 create index transactions_rail_reference on tiba.transactions (rail_reference)
   where rail_reference <> transaction_id and rail_reference <> reference_id;
