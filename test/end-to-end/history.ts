@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { DUE_CHANNEL } from '../../apps/server/src/postgres/due-endpoints.ts';
-import { notify } from '../../apps/server/src/postgres/notification-payloads.ts';
+import { FIELD_SEPARATOR, notify } from '../../apps/server/src/postgres/notification-payloads.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, CLIENT_SCOPES } from '../support/requests.ts';
 import { type Caller, createCaller, readStatus } from './caller.ts';
@@ -95,7 +95,7 @@ export async function makeDeliveriesDue({ database, context: { clientId } }: His
     await notify(
       query,
       DUE_CHANNEL,
-      endpoints.map((endpointId) => [clientId, endpointId]),
+      endpoints.map((endpointId) => [clientId, endpointId].join(FIELD_SEPARATOR)),
     );
   });
 }

@@ -16,14 +16,20 @@ const NULL = '\u0001';
 const SEPARATOR = '\t';
 const SPECIAL = /[\\\n\r]/;
 
-/** One row, as COPY reads it. The values are in the order of the columns that the statement names. */
-export function copyRow(values: readonly (string | null)[]): string {
+/**
+ * One row, as COPY reads it. The values are in the order of the columns that the statement names. `further` ones follow
+ * them: an array that grows is copied.
+ */
+export function copyRow(values: readonly (string | null)[], further: readonly (string | null)[] = NONE): string {
   let row = values[0] ?? NULL;
   for (let index = 1; index < values.length; index += 1) row += SEPARATOR + (values[index] ?? NULL);
+  for (let index = 0; index < further.length; index += 1) row += SEPARATOR + (further[index] ?? NULL);
   // Hardly any has something to escape. Were there a separator in a value, PostgreSQL would refuse the row: it would
   // have too many values.
-  return SPECIAL.test(row) ? escapedRow(values) : `${row}\n`;
+  return SPECIAL.test(row) ? escapedRow([...values, ...further]) : `${row}\n`;
 }
+
+const NONE: readonly (string | null)[] = [];
 
 const escapedRow = (values: readonly (string | null)[]): string =>
   `${values.map((value) => (value === null ? NULL : escaped(value))).join(SEPARATOR)}\n`;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Query } from './database.ts';
-import { notify, recordsOf } from './notification-payloads.ts';
+import { FIELD_SEPARATOR, notify, recordsOf } from './notification-payloads.ts';
 import type { NotificationHandler } from './notifications.ts';
 
 /** The key of a callback endpoint. */
@@ -20,7 +20,7 @@ export const notifyDue = (query: Query, endpoints: readonly EndpointKey[]): Prom
   notify(
     query,
     DUE_CHANNEL,
-    endpoints.map(({ clientId, endpointId }) => [clientId, endpointId, THIS_PROCESS]),
+    endpoints.map(({ clientId, endpointId }) => [clientId, endpointId, THIS_PROCESS].join(FIELD_SEPARATOR)),
   );
 
 export interface DueNotices extends NotificationHandler {

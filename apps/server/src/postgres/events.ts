@@ -49,14 +49,14 @@ export async function insertEvents(query: Query, events: readonly NewEvent[], oc
     return;
   }
   const rows = await numberEvents(query, byClient, occurredAt);
-  const eventRows: string[] = [];
+  let eventRows = '';
   const rangeRows: string[] = [];
   const due: EndpointKey[] = [];
   // Client by client: the rows of one client are then side by side in the indexes.
   for (const { client_id: clientId, last_sequence: last, last_time: time, endpoint_ids: endpointIds, kinds } of rows) {
     const own = byClient.get(clientId) ?? [];
     const first = Number(last) - own.length + 1;
-    for (const [index, event] of own.entries()) eventRows.push(eventRow(event, String(first + index), time));
+    for (const [index, event] of own.entries()) eventRows += eventRow(event, String(first + index), time);
     for (const [position, endpointId] of endpointIds.entries()) {
       const wanted = new Set(kinds[position]?.split(','));
       const endpoint = { clientId, endpointId };
@@ -66,7 +66,7 @@ export async function insertEvents(query: Query, events: readonly NewEvent[], oc
       due.push(endpoint);
     }
   }
-  await query.copy(EVENTS_SQL, eventRows.join(''));
+  await query.copy(EVENTS_SQL, eventRows);
   if (rangeRows.length === 0) return;
   await query.copy(OUTBOX_RANGES_SQL, rangeRows.join(''));
   await notifyDue(query, due);

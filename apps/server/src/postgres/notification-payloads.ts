@@ -4,18 +4,15 @@ import type { Query } from './database.ts';
 
 // No field contains a control character.
 const RECORD_SEPARATOR = '\u0001';
-const FIELD_SEPARATOR = '\u0002';
+/** Between the fields of a record. */
+export const FIELD_SEPARATOR = '\u0002';
 /** A payload must be shorter than 8000 bytes (PostgreSQL, NOTIFY). A character has at most four bytes. */
 const PAYLOAD_LENGTH_MAX = 1_900;
 
-/** Notifies all processes when the database transaction is committed. Each record is a list of fields. */
-export async function notify(
-  query: Query,
-  channel: string,
-  records: readonly (readonly (string | number)[])[],
-): Promise<void> {
+/** Notifies all processes when the database transaction is committed. Each record is the text of its fields. */
+export async function notify(query: Query, channel: string, records: readonly string[]): Promise<void> {
   if (records.length === 0) return;
-  const payloads = payloadsOf(records.map((fields) => fields.join(FIELD_SEPARATOR)));
+  const payloads = payloadsOf(records);
   await query('select pg_notify($1, payload) from unnest($2::text[]) as payload', [channel, payloads], 'notify');
 }
 

@@ -2,7 +2,7 @@ import { keyOf } from '../domain/identifiers.ts';
 import { msBetween } from '../domain/instant.ts';
 import type { Transaction } from '../domain/transaction.ts';
 import type { Query } from './database.ts';
-import { notify, recordsOf } from './notification-payloads.ts';
+import { FIELD_SEPARATOR, notify, recordsOf } from './notification-payloads.ts';
 import type { NotificationHandler } from './notifications.ts';
 import type { TransactionKey } from './transactions.ts';
 
@@ -19,11 +19,11 @@ export interface TransactionChange extends TransactionKey {
 export const notifyTransactionChanges = (query: Query, transactions: readonly Transaction[]): Promise<void> =>
   notify(query, CHANGES_CHANNEL, transactions.map(recordOf));
 
-function recordOf(transaction: Transaction): (string | number)[] {
+function recordOf(transaction: Transaction): string {
   const { clientId, transactionId, bankName, createdAt, processedAt, reversedAt } = transaction;
   // A reversal comes days later and says nothing about how long the bank takes.
   const durationMs = processedAt === null || reversedAt !== null ? '' : Math.max(0, msBetween(createdAt, processedAt));
-  return [clientId, transactionId, bankName, durationMs];
+  return `${clientId}${FIELD_SEPARATOR}${transactionId}${FIELD_SEPARATOR}${bankName}${FIELD_SEPARATOR}${durationMs}`;
 }
 
 const parseTransactionChanges = (payload: string): TransactionChange[] =>

@@ -130,8 +130,7 @@ interface EndedTransaction extends TransactionToStore {
 }
 
 /** A row of transactions_final. */
-function finalValues({ transaction, insertedBy, advancedBy, rendered }: EndedTransaction): (string | null)[] {
-  const values = commonValues(transaction, endedColumn(rendered, transaction), insertedBy);
-  values.push(transaction.processedAt, advancedBy);
-  return values;
-}
+const finalValues = ({ transaction, insertedBy, advancedBy, rendered }: EndedTransaction) => ({
+  common: commonValues(transaction, endedColumn(rendered, transaction), insertedBy),
+  further: [transaction.processedAt, advancedBy],
+});

@@ -41,7 +41,10 @@ export async function insertTransactions(query: Query, toStore: readonly Transac
   });
   if (query.distributed === true) {
     const columns = [...COMMON_COLUMNS, ...PROCESS_COLUMNS, ...RARE_COLUMNS];
-    const values = inProcess.map((each) => [...newValues(each), ...rareValues(each)]);
+    const values = inProcess.map((each) => {
+      const { common, further } = newValues(each);
+      return [...common, ...further, ...rareValues(each)];
+    });
     if (!(await insertTransactionsOf(query, columns, values))) return false;
   } else if (!(await copyTransactions(query, inProcess))) return false;
   return !(await existFinal(query, toStore)) && (await endTransactions(query, toEnd, true));
@@ -70,11 +73,10 @@ async function copyTransactions(query: Query, toStore: readonly TransactionToSto
 }
 
 /** A row of transactions_in_process. */
-function newValues({ transaction, insertedBy }: TransactionToStore): (string | null)[] {
-  const values = commonValues(transaction, renderedColumn(transaction), insertedBy);
-  values.push(transaction.expectedBy);
-  return values;
-}
+const newValues = ({ transaction, insertedBy }: TransactionToStore) => ({
+  common: commonValues(transaction, renderedColumn(transaction), insertedBy),
+  further: [transaction.expectedBy],
+});
 
 /** Whether a final transaction has one of these transaction IDs or reference IDs. */
 async function existFinal(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {

@@ -62,16 +62,25 @@ export const copyTransactionsSql = (table: string, columns: readonly string[]) =
   withRare: copySql(table, [...columns, ...RARE_COLUMNS]),
 });
 
-/** `valuesOf`: those of the columns that are not rare. */
+/** A row without what is rare. */
+interface Values {
+  /** Those of `COMMON_COLUMNS`, and those of the columns that follow them in this table. */
+  readonly common: (string | null)[];
+  readonly further: (string | null)[];
+}
+
 export async function copyTransactionRows<Stored extends TransactionToStore>(
   query: Query,
   sql: ReturnType<typeof copyTransactionsSql>,
   toStore: readonly Stored[],
-  valuesOf: (each: Stored) => (string | null)[],
+  valuesOf: (each: Stored) => Values,
 ): Promise<void> {
   const haveRare = toStore.some(({ transaction }) => hasRare(transaction));
   let rows = '';
-  for (const each of toStore) rows += copyRow(haveRare ? [...valuesOf(each), ...rareValues(each)] : valuesOf(each));
+  for (const each of toStore) {
+    const { common, further } = valuesOf(each);
+    rows += copyRow(common, haveRare ? [...further, ...rareValues(each)] : further);
+  }
   await query.copy(haveRare ? sql.withRare : sql.plain, rows);
 }
 

@@ -60,7 +60,7 @@ export async function persist(
 
   await notifyTransactionChanges(query, changed.map(toTransaction));
   // Last, because this blocks other database transactions that insert events of the same client.
-  await insertEvents(query, [...inserted, ...changed].flatMap(newEventsOf), now);
+  await insertEvents(query, newEventsOf([...inserted, ...changed]), now);
   return null;
 }
 
@@ -87,15 +87,20 @@ const replacesEventData = ({ before, transaction }: Change): boolean =>
 
 const toTransaction = ({ transaction }: Change): Transaction => transaction;
 
-function newEventsOf({ transaction, events }: Change): NewEvent[] {
-  if (events.length === 0) return [];
-  const { clientId, transactionId, version } = transaction;
-  return events.map((kind, index) => ({
-    clientId,
-    subjectId: transactionId,
-    version: version - (events.length - 1 - index),
-    kind,
-    // The transaction has it.
-    data: null,
-  }));
+function newEventsOf(changes: readonly Change[]): NewEvent[] {
+  const newEvents: NewEvent[] = [];
+  for (const { transaction, events } of changes) {
+    const { clientId, transactionId, version } = transaction;
+    for (const [index, kind] of events.entries()) {
+      newEvents.push({
+        clientId,
+        subjectId: transactionId,
+        version: version - (events.length - 1 - index),
+        kind,
+        // The transaction has it.
+        data: null,
+      });
+    }
+  }
+  return newEvents;
 }
