@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
+import { CONCURRENCY_MAX } from '../../apps/server/src/status-inquiry/adaptive-concurrency.ts';
 import { answerStatus, type BankAnswer, referenceOf } from '../rails/scripted-bank.ts';
 import { startTestService, statusUpdate } from '../support/service.ts';
 import { idsOf, later, SECOND_MS, START, startBenchWithBank, transactionsIn, until } from './harness.ts';
@@ -10,6 +11,9 @@ const inFlight = new Set<string>();
 let overlapping = 0;
 let inFlightMax = 0;
 let bankStatus = '00';
+/** Until this many inquiries are in flight, the bank answers none. */
+let heldUntil = 0;
+let held = Promise.withResolvers<void>();
 
 /** Answers some turns of the event loop later, when concurrent inquiries have arrived. */
 const delayedAnswer: BankAnswer = async (request, response) => {
@@ -18,6 +22,8 @@ const delayedAnswer: BankAnswer = async (request, response) => {
   if (inFlight.has(reference)) overlapping += 1;
   inFlight.add(reference);
   inFlightMax = Math.max(inFlightMax, inFlight.size);
+  if (inFlight.size >= heldUntil) held.resolve();
+  await held.promise;
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   inFlight.delete(reference);
   answerStatus(bankStatus)(request, response);
@@ -29,10 +35,14 @@ beforeEach(() => {
   overlapping = 0;
   inFlightMax = 0;
   bankStatus = '00';
+  heldUntil = 0;
+  held = Promise.withResolvers();
 });
 
 test('several processes that poll at the same moment make one inquiry about each transfer', async () => {
   const ids = idsOf('TP', 150);
+  // More than one process may have in flight, so that none of them can make all inquiries while the others wait.
+  heldUntil = CONCURRENCY_MAX + 1;
   await bench.insertTransactions(ids, START);
   const processes = [1, 2, 3].map(() => bench.startProcess({ rails: [bank.rail(keys)] }));
   const due = later(5 * SECOND_MS);
