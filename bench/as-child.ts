@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Server as HttpServer } from 'node:http';
 import { flushCompileCache } from 'node:module';
 import type { Server } from 'node:net';
 
@@ -38,6 +39,19 @@ function reportWhenOpen(what: string): void {
     process.stderr.write(`${process.argv[1]} ${what}; open: ${process.getActiveResourcesInfo().join(', ')}\n`);
   };
   setTimeout(report, REPORT_AFTER_MS).unref();
+}
+
+/** Starts an HTTP server of the benchmark on a free port of this machine. */
+export async function listenOnLoopback(server: HttpServer): Promise<{ readonly url: string; close(): void }> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: addressOf(server),
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
 }
 
 /** The URL of a server that listens on TCP, such as `http://127.0.0.1:40123`. */

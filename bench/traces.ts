@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenOnLoopback } from './as-child.ts';
 import type { BenchContext } from './bench-context.ts';
 import type { Comparison } from './compare.ts';
 import { makeDatabase } from './database/databases.ts';
@@ -65,10 +64,7 @@ async function startCollector({ closers }: BenchContext): Promise<string> {
   const server = createServer((request, response) => {
     request.resume().once('end', () => response.end('{}'));
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  closers.defer(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, close } = await listenOnLoopback(server);
+  closers.defer(close);
+  return url;
 }

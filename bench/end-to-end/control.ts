@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { addressOf } from '../as-child.ts';
+import { listenOnLoopback } from '../as-child.ts';
 
 /** The commands of a benchmark process, by name. Arguments and results must be JSON. */
 export type Commands = Readonly<Record<string, (argument: unknown) => unknown>>;
@@ -24,15 +23,7 @@ export async function startControlServer(commands: Commands): Promise<ControlSer
       (error: unknown) => response.writeHead(500).end(String(error)),
     );
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: addressOf(server),
-    close() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  return listenOnLoopback(server);
 }
 
 export type SendCommand = <Result>(name: string, argument?: unknown) => Promise<Result>;

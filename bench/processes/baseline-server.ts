@@ -1,9 +1,8 @@
 // The baseline for requests, what HTTP alone costs in Node: no routing, no checks, one recorded response to every
 // request.
 
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { addressOf, runAsChild } from '../as-child.ts';
+import { listenOnLoopback, runAsChild } from '../as-child.ts';
 import type { RecordedResponse } from '../load/record.ts';
 
 export interface BaselineServerAddress {
@@ -16,13 +15,6 @@ await runAsChild<BaselineServerAddress>(async (settings) => {
     response.writeHead(status, headers as string[]);
     response.end(body);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    address: { url: addressOf(server) },
-    async close() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  const { url, close } = await listenOnLoopback(server);
+  return { address: { url }, close: async () => close() };
 });

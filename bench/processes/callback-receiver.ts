@@ -1,9 +1,8 @@
 // A client's receiver of callbacks that costs as little as possible: it records when each callback arrived, and answers
 // at once unless it is paused.
 
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { addressOf, runAsChild } from '../as-child.ts';
+import { listenOnLoopback, runAsChild } from '../as-child.ts';
 import { startControlServer } from '../end-to-end/control.ts';
 import { requireSteadyClock, wallMs } from '../end-to-end/timing.ts';
 
@@ -38,8 +37,7 @@ await runAsChild<CallbackReceiverAddress>(async () => {
       else paused.push(response);
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { url, close } = await listenOnLoopback(server);
 
   const control = await startControlServer({
     /** The arrivals since the last call. */
@@ -59,11 +57,10 @@ await runAsChild<CallbackReceiverAddress>(async () => {
     },
   });
   return {
-    address: { url: addressOf(server), controlUrl: control.url },
+    address: { url, controlUrl: control.url },
     async close() {
       control.close();
-      server.close();
-      server.closeAllConnections();
+      close();
     },
   };
 });

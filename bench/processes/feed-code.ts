@@ -1,10 +1,9 @@
 // Feeds lines with the code of one clone, and counts the CPU time that they cost this process and PostgreSQL. A process
 // of its own, as a service is: two codes in one would share V8's memory and what it has learned of the types.
 
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createLog } from '../../apps/server/src/observability/log.ts';
-import { addressOf, runAsChild } from '../as-child.ts';
+import { listenOnLoopback, runAsChild } from '../as-child.ts';
 import { addClients } from '../bytes/fill.ts';
 import { loadCode } from '../feed/code.ts';
 import { cpuMicroseconds } from '../process-stats.ts';
@@ -68,13 +67,11 @@ await runAsChild<FeedCodeAddress>(async (sent) => {
         (error: unknown) => response.writeHead(500).end(String(error)),
       );
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { url, close } = await listenOnLoopback(server);
   return {
-    address: { url: addressOf(server) },
+    address: { url },
     async close() {
-      server.close();
-      server.closeAllConnections();
+      close();
       await database.close();
       await closeLog();
     },

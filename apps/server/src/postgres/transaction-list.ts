@@ -164,8 +164,8 @@ function conditionsOf(client: string, filter: TransactionFilter, parameter: (val
     ...(to === null ? [] : [`${column} < ${parameter(to)}::timestamptz`]),
   ];
   const { status, accountNumbers, overdue } = filter;
-  const owner = isOf(client);
-  const ofClient = `t.client_id = ${client}`;
+  const owner = `t.client_id = ${client}`;
+  const hashedOwner = isOf(client);
   const created = time('created_at', filter.createdFrom, filter.createdTo);
   const processed = time('processed_at', filter.processedFrom, filter.processedTo);
   const statuses = status === null ? [] : [`status = '${status}'`];
@@ -175,24 +175,24 @@ function conditionsOf(client: string, filter: TransactionFilter, parameter: (val
   if (accountNumbers !== null) {
     return {
       order: 'created_at',
-      scans: accountNumbers.map((each) => [owner, isAccount(parameter(each))]),
+      scans: accountNumbers.map((each) => [hashedOwner, isAccount(parameter(each))]),
       indexed: created,
       further: [...statuses, ...processed, ...overdues, ...rest],
     };
   }
   if (processed.length > 0) {
     const further = [...statuses, ...created, ...overdues, ...rest];
-    return { order: 'processed_at', scans: [[ofClient, "status <> 'PROCESS'"]], indexed: processed, further };
+    return { order: 'processed_at', scans: [[owner, "status <> 'PROCESS'"]], indexed: processed, further };
   }
   if (overdue === true) {
     return {
       order: 'created_at',
-      scans: [[ofClient, OVERDUE]],
+      scans: [[owner, OVERDUE]],
       indexed: created,
       further: [...statuses, ...rest],
     };
   }
-  const scans = (status === null ? STATUSES : [status]).map((each) => [owner, isStatus(each)]);
+  const scans = (status === null ? STATUSES : [status]).map((each) => [hashedOwner, isStatus(each)]);
   return { order: 'created_at', scans, indexed: created, further: [...overdues, ...rest] };
 }
 

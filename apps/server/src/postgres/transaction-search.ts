@@ -273,18 +273,15 @@ function keyConditions(key: SearchKey, source: Source): string[] {
     case 'account_number':
       return [isAnyAccount(parameter(key.values))];
     case 'amount':
-      return amountKeyConditions(key, source);
+      return amountConditions(amountOf(key, source), source);
     case 'time':
       return [];
   }
 }
 
-function amountKeyConditions({ value }: KeyOfAmount, source: Source): string[] {
-  const amount = `${source.parameter(value)}::numeric`;
-  return [...amountIndexConditions(amount, source), `t.amount = ${amount}`];
-}
-
 type KeyOfAmount = Extract<SearchKey, { by: 'amount' }>;
+
+const amountOf = ({ value }: KeyOfAmount, { parameter }: Source): string => `${parameter(value)}::numeric`;
 
 /** SQL: the index of final transactions by time has slots of ten seconds, and beside them the hash of the amount. */
 const SLOT = 'tiba.time_slot(t.created_at)';
@@ -314,18 +311,19 @@ const isNewest = (key: SearchKey, { clientId, overdue }: SearchFilter): boolean 
   key.by === 'time' && clientId === null && overdue !== true;
 
 /** Of final transactions the index is probed for each slot of the range. Those in PROCESS are few. */
-function amountSource({ value }: KeyOfAmount, source: Source): string {
-  const amount = `${source.parameter(value)}::numeric`;
-  const isAmount = `t.amount = ${amount}`;
-  const conditions = [...amountIndexConditions(amount, source), isAmount];
-  const inProcess = `select ${COLUMNS} from tiba.transactions_in_process t ${restOf(source, [isAmount], ORDER)}`;
-  const final = `select ${COLUMNS} from tiba.transactions_final t ${restOf(source, conditions, BY_SLOT)}`;
+function amountSource(key: KeyOfAmount, source: Source): string {
+  const amount = amountOf(key, source);
+  const inProcessRest = restOf(source, [`t.amount = ${amount}`], ORDER);
+  const finalRest = restOf(source, amountConditions(amount, source), BY_SLOT);
+  const inProcess = `select ${COLUMNS} from tiba.transactions_in_process t ${inProcessRest}`;
+  const final = `select ${COLUMNS} from tiba.transactions_final t ${finalRest}`;
   return `(${inProcess}) union all (${final})`;
 }
 
-function amountIndexConditions(amount: string, { first, last }: Pick<Range, 'first' | 'last'>): string[] {
+/** The first two are those of the index. */
+function amountConditions(amount: string, { first, last }: Pick<Range, 'first' | 'last'>): string[] {
   const slots = `array(select generate_series(tiba.time_slot(${first}), tiba.time_slot(${last})))`;
-  return [`${SLOT} = any (${slots})`, `hash_numeric(t.amount) = hash_numeric(${amount})`];
+  return [`${SLOT} = any (${slots})`, `hash_numeric(t.amount) = hash_numeric(${amount})`, `t.amount = ${amount}`];
 }
 
 /**
