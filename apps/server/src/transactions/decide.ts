@@ -119,7 +119,9 @@ function decideEach(
 ): void {
   const { clientId, transactionId } = received.update;
   const before = entry.known;
-  const { line, raw, update, source } = before === null ? received : eraseReceived(before, received);
+  // What is assumed was not read: it says what the updates say.
+  const isRead = before !== null && entry.assumption === null;
+  const { line, raw, update, source } = isRead ? eraseReceived(before, received) : received;
   const result = applyUpdate(before, update, context);
   const { outcome } = result;
   const holder = outcome === 'inserted' && holders !== null ? holdReference(holders, result.transaction) : null;
