@@ -91,8 +91,13 @@ const log = (): string => service.logged.map((line) => JSON.stringify(line)).joi
 const digitRuns = (account: string): string[] =>
   Array.from({ length: Math.max(account.length - 4, 1) }, (_, start) => account.slice(start, start + 5));
 
+/** Digits of the clock, of the kernel and of chance, which may be those of an account. */
+const OWN_FIELDS = new Set(['time', 'durationMs', 'requestId', 'publicUrl', 'operatorUrl']);
+
+// Regression: the time of a line had five digits of an account.
 test('the log has no account number, nor five digits in a row of one', () => {
-  for (const line of log().split('\n')) {
+  for (const logged of service.logged) {
+    const line = JSON.stringify(logged, (name, value: unknown) => (OWN_FIELDS.has(name) ? undefined : value));
     for (const account of ACCOUNTS) {
       for (const run of digitRuns(account)) assert.ok(!line.includes(run), `${run} of ${account}: ${line}`);
     }
