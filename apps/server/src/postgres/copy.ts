@@ -18,7 +18,7 @@ const SPECIAL = /[\\\n\r]/;
 
 /**
  * One row, as COPY reads it. The values are in the order of the columns that the statement names. `further` ones follow
- * them: an array that grows is copied.
+ * them: one array of both would be a copy for each row.
  */
 export function copyRow(values: readonly (string | null)[], further: readonly (string | null)[] = NONE): string {
   let row = values[0] ?? NULL;
