@@ -630,7 +630,7 @@ CREATE INDEX transactions_final_external_id_client_id_created_at_idx ON tiba.tra
 
 CREATE INDEX transactions_final_hashtext_hashtext1_created_at_idx ON tiba.transactions_final USING btree (hashtext(account_number), hashtext(client_id), created_at) WITH (deduplicate_items=off);
 
-CREATE INDEX transactions_final_list ON tiba.transactions_final USING btree (hashtext(client_id), ((status)::"char"), created_at, transaction_id) WITH (deduplicate_items=off);
+CREATE INDEX transactions_final_list ON tiba.transactions_final USING btree (hashtext(client_id), ((status)::"char"), created_at, transaction_id COLLATE "POSIX") WITH (deduplicate_items=off);
 
 CREATE INDEX transactions_final_rail_reference_idx ON tiba.transactions_final USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
 
@@ -646,19 +646,19 @@ CREATE INDEX transactions_in_process_external_id_client_id_created_at_idx ON tib
 
 CREATE INDEX transactions_in_process_hashtext_hashtext1_created_at_idx ON tiba.transactions_in_process USING btree (hashtext(account_number), hashtext(client_id), created_at) WITH (deduplicate_items=off);
 
-CREATE INDEX transactions_in_process_list ON tiba.transactions_in_process USING btree (hashtext(client_id), created_at, transaction_id) WITH (deduplicate_items=off);
+CREATE INDEX transactions_in_process_list ON tiba.transactions_in_process USING btree (hashtext(client_id), created_at, transaction_id COLLATE "POSIX") WITH (deduplicate_items=off);
 
 CREATE INDEX transactions_in_process_rail_reference_idx ON tiba.transactions_in_process USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
 
 CREATE UNIQUE INDEX transactions_in_process_reference_id_key ON tiba.transactions_in_process USING btree (reference_id, client_id COLLATE "POSIX");
 
-CREATE INDEX transactions_overdue ON tiba.transactions_in_process USING btree (client_id, created_at, transaction_id) WHERE (overdue_since IS NOT NULL);
+CREATE INDEX transactions_overdue ON tiba.transactions_in_process USING btree (client_id, created_at, transaction_id COLLATE "POSIX") WHERE (overdue_since IS NOT NULL);
 
 CREATE INDEX transactions_overdue_created_at ON tiba.transactions_in_process USING btree (created_at, amount) WHERE (overdue_since IS NOT NULL);
 
 CREATE INDEX transactions_overdue_since ON tiba.transactions_in_process USING btree (overdue_since) WHERE (overdue_since IS NOT NULL);
 
-CREATE INDEX transactions_processed_at ON tiba.transactions_final USING btree (client_id, processed_at, transaction_id) WITH (deduplicate_items=off) WHERE (processed_at IS NOT NULL);
+CREATE INDEX transactions_processed_at ON tiba.transactions_final USING btree (client_id, processed_at, transaction_id COLLATE "POSIX") WITH (deduplicate_items=off) WHERE (processed_at IS NOT NULL);
 
 CREATE INDEX transactions_rail_reference ON ONLY tiba.transactions USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
 

@@ -112,12 +112,12 @@ function listQuery(
   const start =
     after === null
       ? []
-      : [`(${order}, transaction_id) < (${parameter(after.at)}::timestamptz, ${parameter(after.transactionId)})`];
+      : [`(${order}, ${LISTED_ID}) < (${parameter(after.at)}::timestamptz, ${parameter(after.transactionId)})`];
   const isFurther = further.length > 0;
   const matches = `(${further.join(' and ')})`;
   const columns = [
     `${order} as at`,
-    'transaction_id',
+    `${LISTED_ID} as transaction_id`,
     // Thousands are read that do not match.
     `${isFurther ? `case when ${matches} then ${printed('t')} end` : printed('t')} as rendered`,
     ...(isFurther ? [`${matches} as matches`] : []),
@@ -128,7 +128,7 @@ function listQuery(
     .map((own) => {
       const conditions = [...own, ...indexed, ...start].join(' and ');
       return `(select ${columns.join(', ')} from tiba.transactions t where ${conditions}
-          order by ${order} desc, transaction_id desc limit ${readMax})`;
+          order by ${order} desc, ${LISTED_ID} desc limit ${readMax})`;
     })
     .join('\n union all\n');
   const sql = isFurther
@@ -141,6 +141,9 @@ function listQuery(
          from (${scan}) as indexed ${NEWEST_FIRST} limit ${readMax}`;
   return { sql, values };
 }
+
+/** SQL, as the indexes of lists have it: with another collation than look-ups by this ID. */
+const LISTED_ID = 't.transaction_id collate "POSIX"';
 
 // Exact: a position that was rounded would skip transactions.
 const POSITION = `to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;

@@ -274,10 +274,10 @@ create index transactions_overdue_since on tiba.transactions_in_process (overdue
 -- client_id read too, by client_id alone, when its plan is made for a table that is small and that was not analyzed.
 -- No two entries are equal, so a full page has nothing to deduplicate before it is split.
 create index transactions_in_process_list
-  on tiba.transactions_in_process (hashtext(client_id), created_at, transaction_id)
+  on tiba.transactions_in_process (hashtext(client_id), created_at, transaction_id collate "POSIX")
   with (deduplicate_items = off);
 create index transactions_final_list
-  on tiba.transactions_final (hashtext(client_id), (status::"char"), created_at, transaction_id)
+  on tiba.transactions_final (hashtext(client_id), (status::"char"), created_at, transaction_id collate "POSIX")
   with (deduplicate_items = off);
 -- An account in the operator's search over all clients, and in the list of one client. The hash of the account number
 -- comes first, so that all its entries are side by side. Few transactions of a client with one account have the same
@@ -298,19 +298,21 @@ create index transactions_rail_reference on tiba.transactions (rail_reference)
 create index transactions_bank_reference on tiba.transactions (bank_reference) where bank_reference is not null;
 -- By client_id and not by its hash: with two conditions for one client, PostgreSQL expects hardly any row, and then a
 -- retention would read and sort all that are old. The condition is why no look-up by key reads it.
-create index transactions_processed_at on tiba.transactions_final (client_id, processed_at, transaction_id)
+create index transactions_processed_at
+  on tiba.transactions_final (client_id, processed_at, transaction_id collate "POSIX")
   with (deduplicate_items = off) where processed_at is not null;
 -- Overdue transactions of all clients, the newest first, and of one client.
 create index transactions_overdue_created_at on tiba.transactions_in_process (created_at, amount)
   where overdue_since is not null;
-create index transactions_overdue on tiba.transactions_in_process (client_id, created_at, transaction_id)
+create index transactions_overdue
+  on tiba.transactions_in_process (client_id, created_at, transaction_id collate "POSIX")
   where overdue_since is not null;
 -- Look-ups by key. Some statements keep a plan that was made while the table was empty, or after a vacuum of the empty
 -- table. All indexes look equally good then. With an index that has client_id and not the key, each look-up would read
 -- all transactions of a client. So no such index may fit:
 -- - PostgreSQL reads an index only for conditions with its collation. Look-ups by reference compare client_id with
---   collation "POSIX", which is the same as "C" but for its name, and so do the indexes of references. All others
---   have "C".
+--   collation "POSIX", which is the same as "C" but for its name, and so do the indexes of references. Lists compare
+--   transaction_id with it, and so do the indexes of lists. All others have "C".
 -- - Indexes with another condition than the statement do not fit either.
 -- The keys come after the other indexes: of those that fit and look equally good, PostgreSQL takes the newest one.
 -- client_id comes last in them: the operator's search, which does not know the client, can use them.

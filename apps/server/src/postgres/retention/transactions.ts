@@ -59,8 +59,8 @@ with examined as materialized (
                                    ${ofClient('v')}) as goes
        from tiba.transactions_final t
       where t.client_id = p.client_id collate "C" and t.processed_at < $1 ${ofClient('t')}
-        and (t.processed_at, t.transaction_id) > (p.processed_at, p.transaction_id collate "C")
-      order by t.processed_at, t.transaction_id limit $2) t
+        and (t.processed_at, t.transaction_id collate "POSIX") > (p.processed_at, p.transaction_id)
+      order by t.processed_at, t.transaction_id collate "POSIX" limit $2) t
    limit $2
 ), old as materialized (
   select t.place, t.client_id
@@ -91,7 +91,7 @@ export const findOldestTransaction = (database: Database): Promise<Date | null> 
       `select min(first.processed_at) as oldest from tiba.clients c
         cross join lateral (select t.processed_at from tiba.transactions_final t
                              where t.client_id = c.client_id and t.processed_at is not null ${ofClient('t')}
-                             order by t.processed_at, t.transaction_id limit 1) first`,
+                             order by t.processed_at, t.transaction_id collate "POSIX" limit 1) first`,
     );
     return row?.oldest ?? null;
   });
