@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { compressMessages, decompressMessages } from '../../apps/server/src/postgres/status-messages.ts';
 import { listStatusUpdates } from '../../apps/server/src/postgres/status-updates.ts';
@@ -26,6 +27,14 @@ test('a single message is stored in less than half of its bytes', async () => {
   const compressed = compressMessages([message]);
   assert.ok(compressed.length < message.length / 2, `${compressed.length} of ${message.length} bytes`);
   assert.deepEqual(await decompressMessages(compressed), [message]);
+});
+
+test('rows that one compressor has compressed are read one by one', async () => {
+  // Longer than what zlib gives out at once, and hardly compressible.
+  const long = Array.from({ length: 200 }, () => JSON.stringify({ noise: randomBytes(600).toString('base64') }));
+  const rows = [['{"a":1}'], long, ['{"b":\n2}', '{"c":3}'], long.toReversed(), ['{"d":4}']];
+  const compressed = rows.map((messages) => compressMessages(messages));
+  assert.deepEqual(await Promise.all(compressed.map(decompressMessages)), rows.with(2, ['{"b": 2}', '{"c":3}']));
 });
 
 test('the updates of a feed share one row, and what a transaction says itself has no row of its own', async () => {
