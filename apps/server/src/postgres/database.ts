@@ -195,9 +195,8 @@ async function inTransaction<T>(
   work: (query: Query) => Promise<T>,
   timeoutMs: number,
 ): Promise<T> {
-  const run = <R extends Row>(text: string, values: readonly unknown[] = [], name?: string) =>
-    // pg supports `query_timeout` per query, although its types do not declare it.
-    client.query<R>({ text, values: values as unknown[], name, query_timeout: timeoutMs } as pg.QueryConfig);
+  const run = <R extends Row>(sql: string, values: readonly unknown[] = [], name?: string) =>
+    runStatement<R>(client, { sql, values, name, timeoutMs });
   const query: Query = Object.assign(run, {
     copy: (sql: string, rows: string) => copyRows(client, sql, rows, timeoutMs),
   });
@@ -214,6 +213,29 @@ async function inTransaction<T>(
     client.release(!isReliable);
     throw error;
   }
+}
+
+interface Statement {
+  readonly sql: string;
+  readonly values: readonly unknown[];
+  readonly name: string | undefined;
+  readonly timeoutMs: number;
+}
+
+/** As `client.query` with an object, without pg's copy of it. */
+function runStatement<R extends Row>(
+  client: pg.PoolClient,
+  { sql, values, name, timeoutMs }: Statement,
+): Promise<pg.QueryResult<R>> {
+  const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult<R>>();
+  const query = new pg.Query<R>(sql, values, (error, result) => (error ? reject(error) : resolve(result)));
+  // pg supports `query_timeout` per query, although its types do not declare it.
+  client.query(Object.assign(query, { name, query_timeout: timeoutMs }));
+  return promise.catch((error: Error) => {
+    // The stack of pg's error leads to the socket, and not to who has run the statement.
+    Error.captureStackTrace(error);
+    throw error;
+  });
 }
 
 /** After `work` has found its decision out of date: nothing is wrong with the connection. Returns whether it worked. */
