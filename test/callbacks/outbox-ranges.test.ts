@@ -4,7 +4,7 @@ import { readBacklog } from '../../apps/server/src/postgres/backlog.ts';
 import { claimDeliveries, findDueEndpoints } from '../../apps/server/src/postgres/callback-deliveries.ts';
 import { findDelivery, listDeliveries } from '../../apps/server/src/postgres/callback-history.ts';
 import { listUndelivered } from '../../apps/server/src/postgres/callback-outbox-list.ts';
-import { outboxRangeRows } from '../../apps/server/src/postgres/callback-outbox-ranges.ts';
+import { outboxRangesOf } from '../../apps/server/src/postgres/callback-outbox-ranges.ts';
 import { countReplay, replayDelivery, replayRange } from '../../apps/server/src/postgres/callback-replays.ts';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
 import { insertEvents } from '../../apps/server/src/postgres/events.ts';
@@ -57,14 +57,19 @@ async function addWithTen(): Promise<{ endpoint: Endpoint; first: number; last: 
 
 test('consecutive events share a range of 1,000 at most; one that is not wanted ends it', () => {
   const key = { clientId: 'alpha', endpointId: 'ep_1' };
-  const rows = (sequences: readonly number[]): string[] => outboxRangeRows(key, sequences);
-  assert.deepEqual(rows([]), []);
-  assert.deepEqual(rows([7]), ['alpha\tep_1\t7\t7\n']);
-  assert.deepEqual(rows([1, 2, 3, 5, 6, 9]), ['alpha\tep_1\t1\t3\n', 'alpha\tep_1\t5\t6\n', 'alpha\tep_1\t9\t9\n']);
-  assert.deepEqual(rows(numbers(1, 2_001)), [
-    'alpha\tep_1\t1\t1000\n',
-    'alpha\tep_1\t1001\t2000\n',
-    'alpha\tep_1\t2001\t2001\n',
+  const ranges = (sequences: readonly number[]): number[][] =>
+    outboxRangesOf(key, sequences).map(({ first, last }) => [first, last]);
+  assert.deepEqual(outboxRangesOf(key, [7]), [{ ...key, first: 7, last: 7 }]);
+  assert.deepEqual(ranges([]), []);
+  assert.deepEqual(ranges([1, 2, 3, 5, 6, 9]), [
+    [1, 3],
+    [5, 6],
+    [9, 9],
+  ]);
+  assert.deepEqual(ranges(numbers(1, 2_001)), [
+    [1, 1_000],
+    [1_001, 2_000],
+    [2_001, 2_001],
   ]);
 });
 

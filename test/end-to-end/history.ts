@@ -92,11 +92,8 @@ export async function makeDeliveriesDue({ database, context: { clientId } }: His
     );
     const endpoints = [...new Set(rows.map((row) => row.endpoint_id))].sort();
     // Without a sender, so that the service claims them and does not leave them to this process.
-    await notify(
-      query,
-      DUE_CHANNEL,
-      endpoints.map((endpointId) => [clientId, endpointId].join(FIELD_SEPARATOR)),
-    );
+    const records = endpoints.map((endpointId) => [clientId, endpointId].join(FIELD_SEPARATOR));
+    await notify(query, [{ channel: DUE_CHANNEL, records }]);
   });
 }
 

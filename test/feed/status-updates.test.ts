@@ -259,12 +259,12 @@ suite('several updates of one transaction in one feed', () => {
     assert.deepEqual([report.inserted, report.advanced, report.rejected.map(({ line }) => line)], [1, 1, [1]]);
   });
 
-  test('keep their order across batches of 500 lines', async () => {
+  test('keep their order across batches of 1,000 lines', async () => {
     const ids = Array.from({ length: 1_300 }, newId);
     const firsts = ids.map((id) => statusUpdate({ transaction_id: id, reference_id: id }));
     const lasts = ids.map((id) => partial(id, { status: 'SUCCESS', processed_at: PROCESSED_AT }));
-    // The conflicts are on both sides of two batch boundaries.
-    const failed = [499, 500, 999, 1_000].map((index) =>
+    // Each of these has a message on either side of a batch boundary: of the first messages, and of the last ones.
+    const failed = [699, 700, 999, 1_000].map((index) =>
       partial(ids[index] ?? '', { status: 'FAILED', failure_reason: 'ACCOUNT_INACTIVE' }),
     );
     const lines = [...firsts, ...lasts, ...failed].map((each) => JSON.stringify(each));
@@ -272,7 +272,7 @@ suite('several updates of one transaction in one feed', () => {
     assert.deepEqual([report.inserted, report.advanced, report.unchanged, report.rejected], [1_300, 1_300, 0, []]);
     assert.deepEqual(
       report.conflicts.map(({ line, transaction_id }) => [line, transaction_id]),
-      [499, 500, 999, 1_000].map((index, position) => [2_601 + position, ids[index]]),
+      [699, 700, 999, 1_000].map((index, position) => [2_601 + position, ids[index]]),
     );
     const stored = await service.app.database.query<{ status: string; count: string }>(
       'select status, count(*) from tiba.transactions where transaction_id = any($1) group by 1',

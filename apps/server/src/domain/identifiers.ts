@@ -42,5 +42,13 @@ export function compareKeys(one: Key, other: Key): number {
   return one.clientId < other.clientId ? -1 : 1;
 }
 
+/** Whether they are in that order, and none is there twice. */
+export function areInKeyOrder<Item>(items: readonly Item[], keyIn: (item: Item) => Key): boolean {
+  for (let index = 1; index < items.length; index += 1) {
+    if (compareKeys(keyIn(items[index - 1] as Item), keyIn(items[index] as Item)) >= 0) return false;
+  }
+  return true;
+}
+
 /** A key for maps in memory. It is unambiguous, because no client_id and no identifier holds a control character. */
 export const keyOf = (clientId: string, identifier: string): string => `${clientId}\u0001${identifier}`;

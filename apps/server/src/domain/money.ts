@@ -17,29 +17,36 @@ export function parseMoney(text: string): string | null {
   return `${whole}.${places.padEnd(2, '0')}`;
 }
 
-/** Amounts of up to 12 digits before the point: their sum in hundredths is an integer that a number holds exactly. */
+/** Of amounts that have at most 15 digits: a number holds their sum exactly. */
 const SHORT_LENGTH_MAX = 15;
 
 /** The exact sum of two amounts in canonical text. */
 export function addMoney(one: string, other: string): string {
-  const isShort = one.length <= SHORT_LENGTH_MAX && other.length <= SHORT_LENGTH_MAX;
-  // BigInt costs several times as much.
-  const sum = isShort ? toShortHundredths(one) + toShortHundredths(other) : toHundredths(one) + toHundredths(other);
-  const hundredths = sum.toString().padStart(3, '0');
+  const hundredths = addDigits(one, other).padStart(3, '0');
   return `${hundredths.slice(0, -2)}.${hundredths.slice(-2)}`;
 }
 
+/** The exact sum of two amounts that are written without cents, as it is. */
+export const addWholeMoney = (one: string, other: string): string => addDigits(one, other);
+
+/** The sum of the numbers that are left without the points. */
+function addDigits(one: string, other: string): string {
+  const isShort = one.length <= SHORT_LENGTH_MAX && other.length <= SHORT_LENGTH_MAX;
+  // BigInt costs several times as much.
+  return isShort ? String(toShortNumber(one) + toShortNumber(other)) : String(toBigInt(one) + toBigInt(other));
+}
+
 /** Digit by digit, which costs a fraction of `Number`. */
-function toShortHundredths(amount: string): number {
-  let hundredths = 0;
+function toShortNumber(amount: string): number {
+  let number = 0;
   for (let index = 0; index < amount.length; index += 1) {
     const code = amount.charCodeAt(index);
-    if (code !== POINT) hundredths = hundredths * 10 + code - DIGIT_ZERO;
+    if (code !== POINT) number = number * 10 + code - DIGIT_ZERO;
   }
-  return hundredths;
+  return number;
 }
 
 const POINT = 0x2e;
 const DIGIT_ZERO = 0x30;
 
-const toHundredths = (amount: string): bigint => BigInt(amount.replace('.', ''));
+const toBigInt = (amount: string): bigint => BigInt(amount.replace('.', ''));

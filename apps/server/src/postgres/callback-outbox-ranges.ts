@@ -1,7 +1,7 @@
-import { copyRow, copySql } from './copy.ts';
 import type { Query } from './database.ts';
 import { ofClient } from './distributed/one-client.ts';
 import type { EndpointKey } from './due-endpoints.ts';
+import { type Notifications, notifyParameters, notifySql } from './notification-payloads.ts';
 
 /**
  * Deliveries that no process has claimed yet (docs/decisions/0064-ranges-of-deliveries.md). Consecutive events that an
@@ -14,23 +14,45 @@ import type { EndpointKey } from './due-endpoints.ts';
 /** Events of one range at most. */
 export const RANGE_MAX = 1_000;
 
-export const OUTBOX_RANGES_SQL = copySql('tiba.callback_outbox_ranges', [
-  'client_id',
-  'endpoint_id',
-  'first_sequence',
-  'last_sequence',
-]);
+export interface OutboxRange extends EndpointKey {
+  readonly first: number;
+  readonly last: number;
+}
 
-/** Rows of `OUTBOX_RANGES_SQL` for events with these numbers, in order. PostgreSQL's clock makes them due at once. */
-export function outboxRangeRows({ clientId, endpointId }: EndpointKey, sequences: readonly number[]): string[] {
-  const rows: string[] = [];
+/** The ranges of events with these numbers, in order. */
+export function outboxRangesOf({ clientId, endpointId }: EndpointKey, sequences: readonly number[]): OutboxRange[] {
+  const ranges: OutboxRange[] = [];
   let first = sequences[0] ?? 0;
   for (const [index, sequence] of sequences.entries()) {
     if (sequences[index + 1] === sequence + 1 && sequence + 1 < first + RANGE_MAX) continue;
-    rows.push(copyRow([clientId, endpointId, String(first), String(sequence)]));
+    ranges.push({ clientId, endpointId, first, last: sequence });
     first = sequences[index + 1] ?? 0;
   }
-  return rows;
+  return ranges;
+}
+
+// One statement for both: a feed waits for PostgreSQL as seldom as it can.
+const INSERT_SQL = `
+with inserted as (
+  insert into tiba.callback_outbox_ranges (client_id, endpoint_id, first_sequence, last_sequence)
+  select * from unnest($3::text[], $4::text[], $5::bigint[], $6::bigint[])
+)
+${notifySql('$1', '$2')}`;
+
+/** PostgreSQL's clock makes them due at once. Sends the notifications when the database transaction commits. */
+export async function insertOutboxRanges(
+  query: Query,
+  ranges: readonly OutboxRange[],
+  notifications: readonly Notifications[],
+): Promise<void> {
+  const values = [
+    ...notifyParameters(notifications),
+    ranges.map(({ clientId }) => clientId),
+    ranges.map(({ endpointId }) => endpointId),
+    ranges.map(({ first }) => first),
+    ranges.map(({ last }) => last),
+  ];
+  await query(INSERT_SQL, values, 'insert-outbox-ranges');
 }
 
 /**

@@ -45,8 +45,8 @@ export interface Query {
   ): Promise<{ rows: R[]; rowCount: number | null }>;
   /** As in `Database`; absent on one PostgreSQL. */
   readonly distributed?: boolean;
-  /** Runs `copy … from stdin` with rows of `copyRow`. */
-  copy(sql: string, rows: string): Promise<void>;
+  /** Runs `copy … from stdin` with rows of `copyText`. */
+  copy(sql: string, rows: readonly string[]): Promise<void>;
 }
 
 export interface Database {
@@ -198,7 +198,7 @@ async function inTransaction<T>(
   const run = <R extends Row>(sql: string, values: readonly unknown[] = [], name?: string) =>
     runStatement<R>(client, { sql, values, name, timeoutMs });
   const query: Query = Object.assign(run, {
-    copy: (sql: string, rows: string) => copyRows(client, sql, rows, timeoutMs),
+    copy: (sql: string, rows: readonly string[]) => copyRows(client, sql, rows, timeoutMs),
   });
   try {
     // The statements rely on it (docs/decisions/0050), and a server may have another default.

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Query } from './database.ts';
-import { FIELD_SEPARATOR, notify, recordsOf } from './notification-payloads.ts';
+import { FIELD_SEPARATOR, type Notifications, notify, recordsOf } from './notification-payloads.ts';
 import type { NotificationHandler } from './notifications.ts';
 
 /** The key of a callback endpoint. */
@@ -15,13 +15,15 @@ export const DUE_CHANNEL = 'tiba_callbacks_due';
 /** Names this process in its notifications. */
 const THIS_PROCESS = randomBytes(6).toString('base64url');
 
-/** Wakes the dispatcher of this process for these endpoints when the database transaction commits. */
+/** They wake the dispatcher of this process for these endpoints. */
+export const dueNotifications = (endpoints: readonly EndpointKey[]): Notifications => ({
+  channel: DUE_CHANNEL,
+  records: endpoints.map(({ clientId, endpointId }) => [clientId, endpointId, THIS_PROCESS].join(FIELD_SEPARATOR)),
+});
+
+/** Sends them when the database transaction commits. */
 export const notifyDue = (query: Query, endpoints: readonly EndpointKey[]): Promise<void> =>
-  notify(
-    query,
-    DUE_CHANNEL,
-    endpoints.map(({ clientId, endpointId }) => [clientId, endpointId, THIS_PROCESS].join(FIELD_SEPARATOR)),
-  );
+  notify(query, [dueNotifications(endpoints)]);
 
 export interface DueNotices extends NotificationHandler {
   /** Calls `onDue` for each of these endpoints. There is one subscriber, which never unsubscribes. */

@@ -1,10 +1,11 @@
 import type { EventKind } from '../domain/event.ts';
-import { OUTBOX_RANGES_SQL, outboxRangeRows } from './callback-outbox-ranges.ts';
-import { copyRow, copySql } from './copy.ts';
+import { insertOutboxRanges, type OutboxRange, outboxRangesOf } from './callback-outbox-ranges.ts';
+import { type CopyValue, copySql, copyText } from './copy.ts';
 import type { Database, Query } from './database.ts';
 import { insertEventsOf } from './distributed/events.ts';
 import { databaseOfClient, ofClient } from './distributed/one-client.ts';
-import { type EndpointKey, notifyDue } from './due-endpoints.ts';
+import { dueNotifications, type EndpointKey } from './due-endpoints.ts';
+import { type Notifications, notify } from './notification-payloads.ts';
 import { eventDataJson, printed } from './rendered-transactions.ts';
 import type { TransactionKey } from './transactions.ts';
 
@@ -37,39 +38,55 @@ export interface Event extends NewEvent {
  * The events occurred at `occurredAt`, ISO 8601 UTC. Of a client that has a later event, they get the time of that one:
  * the clocks of processes differ, and clocks are set back, but the times of a client's events never go back. So they
  * are found by time without an index (event-times.ts).
+ *
+ * `notifications` are sent with those of the deliveries, when the database transaction commits.
  */
-export async function insertEvents(query: Query, events: readonly NewEvent[], occurredAt: string): Promise<void> {
-  if (events.length === 0) return;
+export async function insertEvents(
+  query: Query,
+  events: readonly NewEvent[],
+  occurredAt: string,
+  notifications: readonly Notifications[] = [],
+): Promise<void> {
+  if (events.length === 0) return notify(query, notifications);
   const byClient = Map.groupBy(events, ({ clientId }) => clientId);
   if (query.distributed === true) {
     // In the order of their IDs, so that concurrent transactions with the same clients cannot deadlock.
     for (const [clientId, own] of [...byClient].sort(([one], [other]) => (one < other ? -1 : 1))) {
       await insertEventsOf(query, clientId, own, occurredAt);
     }
-    return;
+    return notify(query, notifications);
   }
   const rows = await numberEvents(query, byClient, occurredAt);
-  let eventRows = '';
-  const rangeRows: string[] = [];
+  const eventRows: string[] = [];
+  const ranges: OutboxRange[] = [];
   const due: EndpointKey[] = [];
   // Client by client: the rows of one client are then side by side in the indexes.
   for (const { client_id: clientId, last_sequence: last, last_time: time, endpoint_ids: endpointIds, kinds } of rows) {
     const own = byClient.get(clientId) ?? [];
     const first = Number(last) - own.length + 1;
-    for (const [index, event] of own.entries()) eventRows += eventRow(event, String(first + index), time);
+    const numbered = copyText(own, (event, value, index) => eventRow(event, { sequence: first + index, time }, value));
+    eventRows.push(...numbered);
     for (const [position, endpointId] of endpointIds.entries()) {
       const wanted = new Set(kinds[position]?.split(','));
       const endpoint = { clientId, endpointId };
-      const sequences = own.flatMap(({ kind }, index) => (wanted.has(kind) ? [first + index] : []));
+      const sequences = sequencesOf(own, first, wanted);
       if (sequences.length === 0) continue;
-      rangeRows.push(...outboxRangeRows(endpoint, sequences));
+      ranges.push(...outboxRangesOf(endpoint, sequences));
       due.push(endpoint);
     }
   }
   await query.copy(EVENTS_SQL, eventRows);
-  if (rangeRows.length === 0) return;
-  await query.copy(OUTBOX_RANGES_SQL, rangeRows.join(''));
-  await notifyDue(query, due);
+  if (ranges.length === 0) return notify(query, notifications);
+  await insertOutboxRanges(query, ranges, [...notifications, dueNotifications(due)]);
+}
+
+/** The numbers of the events of these kinds. `first` is that of the first event. */
+function sequencesOf(events: readonly NewEvent[], first: number, kinds: ReadonlySet<string>): number[] {
+  const sequences: number[] = [];
+  for (let index = 0; index < events.length; index += 1) {
+    if (kinds.has(events[index]?.kind ?? '')) sequences.push(first + index);
+  }
+  return sequences;
 }
 
 /** Numbers the events, and finds the endpoints that want events of these clients. */
@@ -104,9 +121,10 @@ export async function noteEndpointChange(query: Query, clientId: string): Promis
 
 const eventRow = (
   { clientId, version, subjectId, kind, data }: NewEvent,
-  sequence: string,
-  occurredAt: string,
-): string => copyRow([clientId, sequence, occurredAt, String(version), subjectId, kind, data]);
+  { sequence, time }: { readonly sequence: number; readonly time: string },
+  value: CopyValue,
+): string =>
+  `${value(clientId)}\t${sequence}\t${value(time)}\t${version}\t${value(subjectId)}\t${kind}\t${value(data)}`;
 
 const EVENTS_SQL = copySql('tiba.events', [
   'client_id',

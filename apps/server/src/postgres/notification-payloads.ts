@@ -9,11 +9,34 @@ export const FIELD_SEPARATOR = '\u0002';
 /** A payload must be shorter than 8000 bytes (PostgreSQL, NOTIFY). A character has at most four bytes. */
 const PAYLOAD_LENGTH_MAX = 1_900;
 
-/** Notifies all processes when the database transaction is committed. Each record is the text of its fields. */
-export async function notify(query: Query, channel: string, records: readonly string[]): Promise<void> {
-  if (records.length === 0) return;
-  const payloads = payloadsOf(records);
-  await query('select pg_notify($1, payload) from unnest($2::text[]) as payload', [channel, payloads], 'notify');
+export interface Notifications {
+  readonly channel: string;
+  /** Each is the text of its fields. */
+  readonly records: readonly string[];
+}
+
+/** SQL: sends the notifications of which `notifyParameters` makes these two parameters. */
+export const notifySql = (channels: string, payloads: string): string =>
+  `select pg_notify(channel, payload) from unnest(${channels}::text[], ${payloads}::text[]) as n (channel, payload)`;
+
+export function notifyParameters(notifications: readonly Notifications[]): [channels: string[], payloads: string[]] {
+  const channels: string[] = [];
+  const payloads: string[] = [];
+  for (const { channel, records } of notifications) {
+    for (const payload of payloadsOf(records)) {
+      channels.push(channel);
+      payloads.push(payload);
+    }
+  }
+  return [channels, payloads];
+}
+
+const NOTIFY_SQL = notifySql('$1', '$2');
+
+/** Notifies all processes when the database transaction is committed. */
+export async function notify(query: Query, notifications: readonly Notifications[]): Promise<void> {
+  const parameters = notifyParameters(notifications);
+  if (parameters[0].length > 0) await query(NOTIFY_SQL, parameters, 'notify');
 }
 
 function payloadsOf(texts: readonly string[]): string[] {

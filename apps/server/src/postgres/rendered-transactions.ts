@@ -1,4 +1,4 @@
-import { addMoney } from '../domain/money.ts';
+import { addMoney, addWholeMoney } from '../domain/money.ts';
 import {
   escapedTexts,
   printedTransactionJson,
@@ -26,12 +26,15 @@ const NO_CENTS = '.00';
  */
 export function renderedColumn({ amount, fee, createdAt, processedAt }: AmountsAndTimes): string {
   const isWhole = amount.endsWith(NO_CENTS) && fee.endsWith(NO_CENTS);
-  const short = (money: string): string => (isWhole ? money.slice(0, -NO_CENTS.length) : money);
-  const shortAmount = short(amount);
-  const total = withoutBeginning(short(addMoney(amount, fee)), shortAmount);
-  const inProcess = `${shortAmount}${SEPARATOR}${short(fee)}${SEPARATOR}${total}${SEPARATOR}${createdAt}${SEPARATOR}`;
+  const shortAmount = isWhole ? withoutCents(amount) : amount;
+  const shortFee = isWhole ? withoutCents(fee) : fee;
+  const sum = isWhole ? addWholeMoney(shortAmount, shortFee) : addMoney(amount, fee);
+  const total = withoutBeginning(sum, shortAmount);
+  const inProcess = `${shortAmount}${SEPARATOR}${shortFee}${SEPARATOR}${total}${SEPARATOR}${createdAt}${SEPARATOR}`;
   return endedColumn(inProcess, { createdAt, processedAt });
 }
+
+const withoutCents = (money: string): string => money.slice(0, -NO_CENTS.length);
 
 /** The column of a transaction that ends, from its column before. */
 export const endedColumn = (

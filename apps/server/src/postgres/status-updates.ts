@@ -1,5 +1,4 @@
 import type { UpdateResult } from '../domain/apply-update.ts';
-import { keyOf } from '../domain/identifiers.ts';
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database, Query } from './database.ts';
 import { compressMessages, decompressMessages } from './status-messages.ts';
@@ -44,9 +43,10 @@ export async function insertStatusMessages(query: Query, updates: readonly Statu
     'insert-status-messages',
   );
   const firstIds = inserted.map(({ id }) => Number(id)).sort((one, other) => one - other);
-  const ids = Array.from(updates, () => Number.NaN);
+  const ids = Array.from<number>({ length: updates.length });
   for (const [row, { positions }] of rows.entries()) {
-    for (const [index, position] of positions.entries()) ids[position] = (firstIds[row] ?? Number.NaN) + index;
+    const firstId = firstIds[row] ?? Number.NaN;
+    for (let index = 0; index < positions.length; index += 1) ids[positions[index] ?? Number.NaN] = firstId + index;
   }
   return ids;
 }
@@ -61,13 +61,16 @@ interface MessageRow {
 
 function messageRows(updates: readonly StatusUpdateRecord[]): MessageRow[] {
   const rows: MessageRow[] = [];
-  const open = new Map<string, MessageRow>();
-  for (const [position, { clientId, source, raw }] of updates.entries()) {
-    const key = keyOf(clientId, source);
-    let row = open.get(key);
+  // By client and by source: a key of both would be a text that is made, and hashed, for each update.
+  const open = new Map<string, Map<string, MessageRow>>();
+  for (let position = 0; position < updates.length; position += 1) {
+    const { clientId, source, raw } = updates[position] as StatusUpdateRecord;
+    let ofClient = open.get(clientId);
+    if (ofClient === undefined) open.set(clientId, (ofClient = new Map()));
+    let row = ofClient.get(source);
     if (row === undefined || row.messages.length === IDS_PER_ROW) {
       rows.push((row = { clientId, source, messages: [], positions: [] }));
-      open.set(key, row);
+      ofClient.set(source, row);
     }
     row.messages.push(raw);
     row.positions.push(position);
@@ -83,6 +86,7 @@ export async function insertOtherStatusUpdates(
   updates: readonly StatusUpdateRecord[],
   ids: readonly number[],
 ): Promise<void> {
+  if (updates.every(isPlain)) return;
   const rows = updates.flatMap((update, index) =>
     isPlain(update)
       ? []
@@ -96,7 +100,6 @@ export async function insertOtherStatusUpdates(
           },
         ],
   );
-  if (rows.length === 0) return;
   await query(
     `insert into tiba.other_status_updates (client_id, transaction_id, status_update_id, outcome, reason)
      select client_id, transaction_id, status_update_id::bigint, outcome, nullif(reason, '')

@@ -1,8 +1,7 @@
 import { keyOf } from '../domain/identifiers.ts';
 import { msBetween } from '../domain/instant.ts';
 import type { Transaction } from '../domain/transaction.ts';
-import type { Query } from './database.ts';
-import { FIELD_SEPARATOR, notify, recordsOf } from './notification-payloads.ts';
+import { FIELD_SEPARATOR, type Notifications, recordsOf } from './notification-payloads.ts';
 import type { NotificationHandler } from './notifications.ts';
 import type { TransactionKey } from './transactions.ts';
 
@@ -15,9 +14,11 @@ export interface TransactionChange extends TransactionKey {
   readonly durationMs: number | null;
 }
 
-/** Notifies all processes when the database transaction is committed. */
-export const notifyTransactionChanges = (query: Query, transactions: readonly Transaction[]): Promise<void> =>
-  notify(query, CHANGES_CHANNEL, transactions.map(recordOf));
+/** They tell all processes which transactions have changed. */
+export const changeNotifications = (transactions: readonly Transaction[]): Notifications => ({
+  channel: CHANGES_CHANNEL,
+  records: transactions.map(recordOf),
+});
 
 function recordOf(transaction: Transaction): string {
   const { clientId, transactionId, bankName, createdAt, processedAt, reversedAt } = transaction;

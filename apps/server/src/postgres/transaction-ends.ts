@@ -114,23 +114,10 @@ export async function endTransactions(
   }
   const insertedBy = rows[0]?.inserted_by?.split(',') ?? [];
   if (insertedBy.length !== toEnd.length) return false;
-  const final = toEnd.map(({ transaction, advancedBy }, index) => ({
-    transaction,
-    advancedBy,
-    insertedBy: insertedBy[index] || null,
-    rendered: rendered[index] ?? '',
-  }));
-  await copyTransactionRows(query, COPY_FINAL_SQL, final, finalValues);
+  await copyTransactionRows(query, COPY_FINAL_SQL, toEnd, ({ transaction, advancedBy }, value, index) => {
+    const ended = endedColumn(rendered[index] ?? '', transaction);
+    const common = commonValues(transaction, ended, insertedBy[index] || null, value);
+    return `${common}\t${value(transaction.processedAt)}\t${value(advancedBy)}`;
+  });
   return true;
 }
-
-interface EndedTransaction extends TransactionToStore {
-  /** The column `rendered`, before its end. */
-  readonly rendered: string;
-}
-
-/** A row of transactions_final. */
-const finalValues = ({ transaction, insertedBy, advancedBy, rendered }: EndedTransaction) => ({
-  common: commonValues(transaction, endedColumn(rendered, transaction), insertedBy),
-  further: [transaction.processedAt, advancedBy],
-});

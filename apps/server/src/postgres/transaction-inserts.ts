@@ -1,5 +1,6 @@
 import { isFinal, type Transaction } from '../domain/transaction.ts';
 import { listFromText, tableFromParameters, toColumnParameters, toListValue } from './bulk-parameters.ts';
+import type { CopyValue } from './copy.ts';
 import type { Query } from './database.ts';
 import { ofClient } from './distributed/one-client.ts';
 import { insertTransactionsOf } from './distributed/transactions.ts';
@@ -12,8 +13,6 @@ import {
   copyTransactionsSql,
   inKeyOrder,
   PROCESS_COLUMNS,
-  RARE_COLUMNS,
-  rareValues,
   type TransactionToStore,
 } from './transaction-rows.ts';
 
@@ -32,22 +31,17 @@ const DUPLICATE = '23505';
  */
 export async function insertTransactions(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {
   if (toStore.length === 0) return true;
+  const ordered = inKeyOrder(toStore);
   const toEnd: TransactionToEnd[] = [];
-  const inProcess = toStore.map((each) => {
+  const inProcess = ordered.map((each) => {
     if (!isFinal(each.transaction.status)) return each;
     const before = beforeItsEnd(each.transaction);
     toEnd.push({ ...each, before });
     return { ...each, transaction: before };
   });
-  if (query.distributed === true) {
-    const columns = [...COMMON_COLUMNS, ...PROCESS_COLUMNS, ...RARE_COLUMNS];
-    const values = inProcess.map((each) => {
-      const { common, further } = newValues(each);
-      return [...common, ...further, ...rareValues(each)];
-    });
-    if (!(await insertTransactionsOf(query, columns, values))) return false;
-  } else if (!(await copyTransactions(query, inProcess))) return false;
-  return !(await existFinal(query, toStore)) && (await endTransactions(query, toEnd, true));
+  const insert = query.distributed === true ? insertTransactionsOf : copyTransactions;
+  if (!(await insert(query, inProcess))) return false;
+  return !(await existFinal(query, ordered)) && (await endTransactions(query, toEnd, true));
 }
 
 /** What a new transaction that is final already is for a moment. */
@@ -64,7 +58,7 @@ const beforeItsEnd = (transaction: Transaction): Transaction => ({
 
 async function copyTransactions(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {
   try {
-    await copyTransactionRows(query, COPY_NEW_SQL, inKeyOrder(toStore), newValues);
+    await copyTransactionRows(query, COPY_NEW_SQL, toStore, newRow);
     return true;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === DUPLICATE) return false;
@@ -73,16 +67,14 @@ async function copyTransactions(query: Query, toStore: readonly TransactionToSto
 }
 
 /** A row of transactions_in_process. */
-const newValues = ({ transaction, insertedBy }: TransactionToStore) => ({
-  common: commonValues(transaction, renderedColumn(transaction), insertedBy),
-  further: [transaction.expectedBy],
-});
+const newRow = ({ transaction, insertedBy }: TransactionToStore, value: CopyValue): string =>
+  `${commonValues(transaction, renderedColumn(transaction), insertedBy, value)}\t${value(transaction.expectedBy)}`;
 
-/** Whether a final transaction has one of these transaction IDs or reference IDs. */
-async function existFinal(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {
-  const byClient = Map.groupBy(toStore, ({ transaction }) => transaction.clientId);
+/** Whether a final transaction has one of these transaction IDs or reference IDs. They are in key order. */
+async function existFinal(query: Query, ordered: readonly TransactionToStore[]): Promise<boolean> {
+  const byClient = Map.groupBy(ordered, ({ transaction }) => transaction.clientId);
   const rows = Array.from(byClient, ([clientId, own]) => {
-    const ids = own.map(({ transaction }) => transaction.transactionId).sort();
+    const ids = own.map(({ transaction }) => transaction.transactionId);
     return {
       client_id: clientId,
       first_id: ids[0] ?? '',

@@ -1,7 +1,7 @@
-import { compareKeys } from '../domain/identifiers.ts';
+import { areInKeyOrder, compareKeys } from '../domain/identifiers.ts';
 import type { Transaction } from '../domain/transaction.ts';
 import { arrayFromParameter } from './bulk-parameters.ts';
-import { copyRow, copySql } from './copy.ts';
+import { type CopyValue, copySql, copyText } from './copy.ts';
 import type { Query } from './database.ts';
 
 /** What inserts, ends and updates of transactions have in common: the rows of the two tables, as they are written. */
@@ -62,51 +62,33 @@ export const copyTransactionsSql = (table: string, columns: readonly string[]) =
   withRare: copySql(table, [...columns, ...RARE_COLUMNS]),
 });
 
-/** A row without what is rare. */
-interface Values {
-  /** Those of `COMMON_COLUMNS`, and those of the columns that follow them in this table. */
-  readonly common: (string | null)[];
-  readonly further: (string | null)[];
-}
+/** The values of `COMMON_COLUMNS`, and those of the columns that follow them in this table. */
+type RowOf<Stored> = (each: Stored, value: CopyValue, index: number) => string;
 
-export async function copyTransactionRows<Stored extends TransactionToStore>(
+export async function copyTransactionRows<Stored extends Pick<TransactionToStore, 'transaction'>>(
   query: Query,
   sql: ReturnType<typeof copyTransactionsSql>,
   toStore: readonly Stored[],
-  valuesOf: (each: Stored) => Values,
+  rowOf: RowOf<Stored>,
 ): Promise<void> {
-  const haveRare = toStore.some(({ transaction }) => hasRare(transaction));
-  let rows = '';
-  for (const each of toStore) {
-    const { common, further } = valuesOf(each);
-    rows += copyRow(common, haveRare ? [...further, ...rareValues(each)] : further);
-  }
-  await query.copy(haveRare ? sql.withRare : sql.plain, rows);
+  if (!toStore.some(({ transaction }) => hasRare(transaction))) return query.copy(sql.plain, copyText(toStore, rowOf));
+  const withRare: RowOf<Stored> = (each, value, index) =>
+    [rowOf(each, value, index), ...rareValues(each.transaction).map(value)].join('\t');
+  return query.copy(sql.withRare, copyText(toStore, withRare));
 }
 
-/** Those of `COMMON_COLUMNS`. */
+/** The values of `COMMON_COLUMNS`. */
 export const commonValues = (
   transaction: Transaction,
   rendered: string,
   insertedBy: string | null,
-): (string | null)[] => [
-  transaction.clientId,
-  transaction.transactionId,
-  transaction.referenceId,
-  transaction.status,
-  transaction.amount,
-  transaction.fee,
-  transaction.currency,
-  transaction.bankCode,
-  transaction.bankName,
-  transaction.accountNumber,
-  transaction.accountName,
-  transaction.description,
-  transaction.createdAt,
-  String(transaction.version),
-  rendered,
-  insertedBy,
-];
+  value: CopyValue,
+): string =>
+  `${value(transaction.clientId)}\t${value(transaction.transactionId)}\t${value(transaction.referenceId)}` +
+  `\t${value(transaction.status)}\t${value(transaction.amount)}\t${value(transaction.fee)}` +
+  `\t${value(transaction.currency)}\t${value(transaction.bankCode)}\t${value(transaction.bankName)}` +
+  `\t${value(transaction.accountNumber)}\t${value(transaction.accountName)}\t${value(transaction.description)}` +
+  `\t${value(transaction.createdAt)}\t${transaction.version}\t${value(rendered)}\t${value(insertedBy)}`;
 
 /** Whether it has any of `RARE_COLUMNS`. Without their list, which a feed would make for each line. */
 export const hasRare = (transaction: Transaction): boolean =>
@@ -121,7 +103,7 @@ export const hasRare = (transaction: Transaction): boolean =>
   transaction.bankReference !== null;
 
 /** Those of `RARE_COLUMNS`. */
-export const rareValues = ({ transaction }: TransactionToStore): (string | null)[] => [
+const rareValues = (transaction: Transaction): (string | null)[] => [
   transaction.failureReason,
   transaction.reversedAt,
   transaction.overdueSince,
@@ -138,18 +120,13 @@ export const addedValues = (transaction: Transaction): (string | null)[] => [
   transaction.bankReference,
 ];
 
-const byKey = ({ transaction: one }: TransactionToStore, { transaction: other }: TransactionToStore): number =>
-  compareKeys(one, other);
+const transactionOf = ({ transaction }: TransactionToStore): Transaction => transaction;
 
 /** So that two feeds with the same transactions cannot deadlock, as with locks. */
 export const inKeyOrder = <Stored extends TransactionToStore>(toStore: readonly Stored[]): readonly Stored[] =>
-  isInKeyOrder(toStore) ? toStore : toStore.toSorted(byKey);
-
-const isInKeyOrder = (toStore: readonly TransactionToStore[]): boolean =>
-  toStore.every((each, index) => {
-    const next = toStore[index + 1];
-    return next === undefined || byKey(each, next) < 0;
-  });
+  areInKeyOrder(toStore, transactionOf)
+    ? toStore
+    : toStore.toSorted((one, other) => compareKeys(one.transaction, other.transaction));
 
 /**
  * SQL that repeats a condition on the key, in $1 and $2, in a form that is executed as look-ups by key. With a join

@@ -6,7 +6,7 @@ import {
   type UpdateResult,
 } from '../domain/apply-update.ts';
 import type { EventKind } from '../domain/event.ts';
-import { compareKeys, keyOf } from '../domain/identifiers.ts';
+import { areInKeyOrder, compareKeys, keyOf } from '../domain/identifiers.ts';
 import type { StatusUpdate, Transaction } from '../domain/transaction.ts';
 import { DatabaseContended, type Query } from '../postgres/database.ts';
 import type { StatusUpdateRecord } from '../postgres/status-updates.ts';
@@ -172,12 +172,21 @@ interface Entries {
   readonly entries: readonly Entry[];
 }
 
-/**
- * Sorted, the updates of a transaction are side by side. They mostly arrive in that order, and then sorting costs a
- * fraction of a map, for which V8 copies each key.
- */
 function entriesOf(updates: readonly ReceivedUpdate[], context: DecisionContext): Entries {
   const own = updates.map(({ update }, position) => entryOf(update, position, context));
+  // Most cores feed transactions in the order of their IDs.
+  if (areInKeyOrder(own, itself)) return { own, entries: own };
+  shareEntries(own);
+  return { own, entries: own.filter((entry, position) => entry.position === position) };
+}
+
+const itself = (entry: Entry): Entry => entry;
+
+/**
+ * Gives the updates of one transaction its first entry. Sorted, they are side by side; they mostly arrive nearly in
+ * that order, and then sorting costs a fraction of a map, for which V8 copies each key.
+ */
+function shareEntries(own: Entry[]): void {
   let first: Entry | undefined;
   for (const entry of own.toSorted(compareKeys)) {
     if (first === undefined || compareKeys(first, entry) !== 0) first = entry;
@@ -187,7 +196,6 @@ function entriesOf(updates: readonly ReceivedUpdate[], context: DecisionContext)
       if (first.assumption !== 'new' || entry.assumption !== 'new') forgetAssumption(first);
     }
   }
-  return { own, entries: own.filter((entry, position) => entry.position === position) };
 }
 
 const NO_EVENTS: readonly EventKind[] = [];

@@ -1,9 +1,9 @@
 import { isFinal, type Transaction, transactionJson } from '../domain/transaction.ts';
 import type { Query } from '../postgres/database.ts';
 import { insertEvents, keepEventData, type NewEvent } from '../postgres/events.ts';
-import { beginStatusInquiries, endStatusInquiries } from '../postgres/status-inquiries.ts';
+import { beginStatusInquiries, endStatusInquiries, type NewStatusInquiry } from '../postgres/status-inquiries.ts';
 import { insertOtherStatusUpdates, insertStatusMessages } from '../postgres/status-updates.ts';
-import { notifyTransactionChanges } from '../postgres/transaction-changes.ts';
+import { changeNotifications } from '../postgres/transaction-changes.ts';
 import { endTransactions, type TransactionToEnd } from '../postgres/transaction-ends.ts';
 import { insertTransactions } from '../postgres/transaction-inserts.ts';
 import type { TransactionToStore } from '../postgres/transaction-rows.ts';
@@ -50,17 +50,13 @@ export async function persist(
   if (!(await insertTransactions(query, inserted.map(toStore)))) return 'new';
   await insertOtherStatusUpdates(query, statusUpdates, ids);
 
-  const inquirable = [...inserted, ...annotated].flatMap(
-    ({ transaction: { clientId, transactionId, status, rail } }) =>
-      rail === null || isFinal(status) ? [] : [{ clientId, transactionId, rail, delayMs: firstInquiryMs(rail) }],
-  );
-  await beginStatusInquiries(query, inquirable);
+  await beginStatusInquiries(query, inquiriesOf([...inserted, ...annotated], firstInquiryMs));
   const completed = changed.filter(({ before, transaction }) => before?.rail !== null && isFinal(transaction.status));
   await endStatusInquiries(query, completed.map(toTransaction));
 
-  await notifyTransactionChanges(query, changed.map(toTransaction));
   // Last, because this blocks other database transactions that insert events of the same client.
-  await insertEvents(query, newEventsOf([...inserted, ...changed]), now);
+  const changes = changeNotifications(changed.map(toTransaction));
+  await insertEvents(query, newEventsOf([...inserted, ...changed]), now, [changes]);
   return null;
 }
 
@@ -86,6 +82,16 @@ const replacesEventData = ({ before, transaction }: Change): boolean =>
   transactionJson(before) !== transactionJson(transaction);
 
 const toTransaction = ({ transaction }: Change): Transaction => transaction;
+
+function inquiriesOf(changes: readonly Change[], firstInquiryMs: Times['firstInquiryMs']): NewStatusInquiry[] {
+  const inquiries: NewStatusInquiry[] = [];
+  for (const { transaction } of changes) {
+    const { clientId, transactionId, status, rail } = transaction;
+    if (rail === null || isFinal(status)) continue;
+    inquiries.push({ clientId, transactionId, rail, delayMs: firstInquiryMs(rail) });
+  }
+  return inquiries;
+}
 
 function newEventsOf(changes: readonly Change[]): NewEvent[] {
   const newEvents: NewEvent[] = [];

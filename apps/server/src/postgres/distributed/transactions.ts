@@ -1,31 +1,77 @@
 import { tableFromParameters, toColumnParameters } from '../bulk-parameters.ts';
 import type { Query } from '../database.ts';
+import { renderedColumn } from '../rendered-transactions.ts';
+import type { TransactionToStore } from '../transaction-rows.ts';
+
+const COLUMNS = [
+  'client_id',
+  'transaction_id',
+  'reference_id',
+  'status',
+  'amount',
+  'fee',
+  'currency',
+  'bank_code',
+  'bank_name',
+  'account_number',
+  'account_name',
+  'description',
+  'created_at',
+  'version',
+  'rail',
+  'rail_reference',
+  'source_account_number',
+  'service_code',
+  'external_id',
+  'bank_reference',
+  'expected_by',
+  'rendered',
+  'inserted_by',
+] as const;
 
 /**
  * Inserts new transactions into a distributed PostgreSQL, where an error of a key comes with the code of another error.
- * `values` has those of each transaction, in the order of `columns`. Returns false when one of them is stored already.
+ * Returns false when one of them is stored already.
  */
-export async function insertTransactionsOf(
-  query: Query,
-  columns: readonly string[],
-  values: readonly (readonly (string | null)[])[],
-): Promise<boolean> {
-  const rows = values.map((own) => Object.fromEntries(columns.map((column, index) => [column, own[index] ?? null])));
+export async function insertTransactionsOf(query: Query, toStore: readonly TransactionToStore[]): Promise<boolean> {
   const { rowCount } = await query(
     // It counts what it inserted only when it returns it.
-    `insert into tiba.transactions_in_process
-            (client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code, bank_name,
-             account_number, account_name, description, created_at, version, rail, rail_reference,
-             source_account_number, service_code, external_id, bank_reference, expected_by, rendered, inserted_by)
+    `insert into tiba.transactions_in_process (${COLUMNS.join(', ')})
      select client_id, transaction_id, reference_id, status, amount::numeric, fee::numeric, currency, bank_code,
             bank_name, account_number, account_name, coalesce(description, ''), created_at::timestamptz, version::int,
             nullif(rail, ''), nullif(rail_reference, ''), nullif(source_account_number, ''), nullif(service_code, ''),
             nullif(external_id, ''), nullif(bank_reference, ''), expected_by::timestamptz, rendered,
             nullif(inserted_by, '')::bigint
-       from ${tableFromParameters(columns)}
+       from ${tableFromParameters(COLUMNS)}
       order by transaction_id, client_id
      on conflict do nothing returning transaction_id`,
-    toColumnParameters(columns, rows),
+    toColumnParameters(COLUMNS, toStore.map(toRow)),
   );
-  return rowCount === values.length;
+  return rowCount === toStore.length;
 }
+
+const toRow = ({ transaction, insertedBy }: TransactionToStore): Record<(typeof COLUMNS)[number], string | null> => ({
+  client_id: transaction.clientId,
+  transaction_id: transaction.transactionId,
+  reference_id: transaction.referenceId,
+  status: transaction.status,
+  amount: transaction.amount,
+  fee: transaction.fee,
+  currency: transaction.currency,
+  bank_code: transaction.bankCode,
+  bank_name: transaction.bankName,
+  account_number: transaction.accountNumber,
+  account_name: transaction.accountName,
+  description: transaction.description,
+  created_at: transaction.createdAt,
+  version: String(transaction.version),
+  rail: transaction.rail,
+  rail_reference: transaction.railReference,
+  source_account_number: transaction.sourceAccountNumber,
+  service_code: transaction.serviceCode,
+  external_id: transaction.externalId,
+  bank_reference: transaction.bankReference,
+  expected_by: transaction.expectedBy,
+  rendered: renderedColumn(transaction),
+  inserted_by: insertedBy,
+});
