@@ -93,7 +93,7 @@ suite('PostgreSQL fails in the middle of a long feed', () => {
       // Everything that the response reports is stored; the batch that was in flight may be stored too.
       const stored = await countStored(prefix);
       assert.ok(
-        stored >= Number(inserted) && stored <= Number(inserted) + 500,
+        stored >= Number(inserted) && stored <= Number(inserted) + 1_000,
         `${inserted} reported, ${stored} stored`,
       );
       assert.ok(stored < written);
@@ -103,13 +103,13 @@ suite('PostgreSQL fails in the middle of a long feed', () => {
   test('the core disconnects within a line: complete batches are stored, and the service continues', async () => {
     const { request, answered } = openFeed();
     const lost = assert.rejects(answered);
-    for (let index = 0; index < 600; index += 1) request.write(lineFor(`TG${String(index).padStart(8, '0')}`));
+    for (let index = 0; index < 1_100; index += 1) request.write(lineFor(`TG${String(index).padStart(8, '0')}`));
     request.write('{"client_id":');
-    await until('a batch is stored', async () => (await countStored('TG')) === 500);
+    await until('a batch is stored', async () => (await countStored('TG')) === 1_000);
     request.destroy(new Error('the core disconnects'));
     await lost;
     await assertRecovers(() => service.feed(''));
-    assert.equal(await countStored('TG'), 500);
+    assert.equal(await countStored('TG'), 1_000);
   });
 
   test('a core that reads only after it has written everything still gets its response', async () => {

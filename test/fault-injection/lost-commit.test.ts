@@ -54,15 +54,15 @@ test('the reply to COMMIT is lost: the feed gets 503, and feeding again stores e
   assertUnavailable(lost);
   assert.match(lost.answer.json.message, /\(stored so far: 0 inserted, 0 advanced.*\)\. Send the whole feed again/);
   const [unacknowledged] = await stored();
-  assert.equal(unacknowledged?.transactions, 250, 'the first batch was stored, and the service did not learn of it');
+  assert.equal(unacknowledged?.transactions, 500, 'the first batch was stored, and the service did not learn of it');
 
   proxy.dropsRepliesTo = null;
   const again = await service.feed(lines);
   assert.equal(again.status, 200, again.text);
   assert.deepEqual(again.json.data, {
-    inserted: count - 250,
-    advanced: count - 250,
-    unchanged: 500,
+    inserted: count - 500,
+    advanced: count - 500,
+    unchanged: 1_000,
     conflicts: [],
     rejected: [],
     differences: [],
@@ -71,7 +71,7 @@ test('the reply to COMMIT is lost: the feed gets 503, and feeding again stores e
     restored_to: null,
   });
   // The updates of the first batch were sent twice, and are stored twice.
-  assert.deepEqual(await stored(), [{ status: 'SUCCESS', transactions: count, updates: 2 * count + 500 }]);
+  assert.deepEqual(await stored(), [{ status: 'SUCCESS', transactions: count, updates: 2 * count + 1_000 }]);
 });
 
 test('of a disbursement whose COMMIT was unknown there is one event and one callback', async (context) => {
