@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createLog } from '../../apps/server/src/observability/log.ts';
+import pino from 'pino';
 import { copySql, copyText } from '../../apps/server/src/postgres/copy.ts';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -20,8 +20,7 @@ let database: Database;
 
 before(async () => {
   testDatabase = await createTestDatabase();
-  const { log } = createLog('/dev/null');
-  database = openDatabase({ connection: testDatabase.connection, connectionsMax: 1, log });
+  database = openDatabase({ connection: testDatabase.connection, connectionsMax: 1, log: pino({ level: 'silent' }) });
   await database.query('create table copied (number integer primary key, text text)');
 });
 after(async () => {

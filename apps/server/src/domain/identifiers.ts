@@ -43,12 +43,11 @@ export function compareKeys(one: Key, other: Key): number {
 }
 
 /** Whether they are in that order, and none is there twice. */
-export function areInKeyOrder<Item>(items: readonly Item[], keyIn: (item: Item) => Key): boolean {
-  for (let index = 1; index < items.length; index += 1) {
-    if (compareKeys(keyIn(items[index - 1] as Item), keyIn(items[index] as Item)) >= 0) return false;
-  }
-  return true;
-}
+export const areInKeyOrder = (keys: readonly Key[]): boolean =>
+  keys.every((key, index) => {
+    const next = keys[index + 1];
+    return next === undefined || compareKeys(key, next) < 0;
+  });
 
 /** A key for maps in memory. It is unambiguous, because no client_id and no identifier holds a control character. */
 export const keyOf = (clientId: string, identifier: string): string => `${clientId}\u0001${identifier}`;

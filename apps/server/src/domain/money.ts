@@ -26,11 +26,8 @@ export function addMoney(one: string, other: string): string {
   return `${hundredths.slice(0, -2)}.${hundredths.slice(-2)}`;
 }
 
-/** The exact sum of two amounts that are written without cents, as it is. */
-export const addWholeMoney = (one: string, other: string): string => addDigits(one, other);
-
-/** The sum of the numbers that are left without the points. */
-function addDigits(one: string, other: string): string {
+/** The exact sum of the numbers that are left without the points: in hundredths, or whole where there are no cents. */
+export function addDigits(one: string, other: string): string {
   const isShort = one.length <= SHORT_LENGTH_MAX && other.length <= SHORT_LENGTH_MAX;
   // BigInt costs several times as much.
   return isShort ? String(toShortNumber(one) + toShortNumber(other)) : String(toBigInt(one) + toBigInt(other));

@@ -1,7 +1,7 @@
 import type { Query } from './database.ts';
 import { ofClient } from './distributed/one-client.ts';
 import type { EndpointKey } from './due-endpoints.ts';
-import { type Notifications, notifyParameters, notifySql } from './notification-payloads.ts';
+import { NOTIFY_SQL, type Notifications, notifyParameters } from './notification-payloads.ts';
 
 /**
  * Deliveries that no process has claimed yet (docs/decisions/0064-ranges-of-deliveries.md). Consecutive events that an
@@ -37,7 +37,7 @@ with inserted as (
   insert into tiba.callback_outbox_ranges (client_id, endpoint_id, first_sequence, last_sequence)
   select * from unnest($3::text[], $4::text[], $5::bigint[], $6::bigint[])
 )
-${notifySql('$1', '$2')}`;
+${NOTIFY_SQL}`;
 
 /** PostgreSQL's clock makes them due at once. Sends the notifications when the database transaction commits. */
 export async function insertOutboxRanges(

@@ -1,4 +1,3 @@
-import type { Writable } from 'node:stream';
 import pg from 'pg';
 
 /**
@@ -66,9 +65,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /** The connection of pg, which has these messages of the protocol, although its types do not declare them. */
-interface CopyConnection {
-  readonly stream: Writable;
-  query(sql: string): void;
+interface CopyConnection extends pg.Connection {
   sendCopyFromChunk(rows: Buffer): void;
   endCopyFrom(): void;
 }
@@ -89,13 +86,13 @@ class CopyQuery extends pg.Query {
    * pg calls it to send the statement. The rows follow at once, which saves both sides a wait for each other: where
    * PostgreSQL refuses the statement, it reads and ignores them (PostgreSQL, "Message Flow", "COPY Operations").
    */
-  override submit = (connection: unknown): void => {
-    const { stream } = connection as CopyConnection;
-    stream.cork();
-    (connection as CopyConnection).query(this.#sql);
-    for (const piece of this.#rows) (connection as CopyConnection).sendCopyFromChunk(Buffer.from(piece));
-    (connection as CopyConnection).endCopyFrom();
-    stream.uncork();
+  override submit = (connection: pg.Connection): void => {
+    const copying = connection as CopyConnection;
+    copying.stream.cork();
+    copying.query(this.#sql);
+    for (const piece of this.#rows) copying.sendCopyFromChunk(Buffer.from(piece));
+    copying.endCopyFrom();
+    copying.stream.uncork();
   };
 
   /** pg calls it when PostgreSQL is ready for the rows. */

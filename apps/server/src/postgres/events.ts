@@ -83,9 +83,7 @@ export async function insertEvents(
 /** The numbers of the events of these kinds. `first` is that of the first event. */
 function sequencesOf(events: readonly NewEvent[], first: number, kinds: ReadonlySet<string>): number[] {
   const sequences: number[] = [];
-  for (let index = 0; index < events.length; index += 1) {
-    if (kinds.has(events[index]?.kind ?? '')) sequences.push(first + index);
-  }
+  for (const [index, { kind }] of events.entries()) if (kinds.has(kind)) sequences.push(first + index);
   return sequences;
 }
 

@@ -15,9 +15,9 @@ export interface Notifications {
   readonly records: readonly string[];
 }
 
-/** SQL: sends the notifications of which `notifyParameters` makes these two parameters. */
-export const notifySql = (channels: string, payloads: string): string =>
-  `select pg_notify(channel, payload) from unnest(${channels}::text[], ${payloads}::text[]) as n (channel, payload)`;
+/** SQL: sends the notifications of which `notifyParameters` makes the first two parameters. */
+export const NOTIFY_SQL =
+  'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as n (channel, payload)';
 
 export function notifyParameters(notifications: readonly Notifications[]): [channels: string[], payloads: string[]] {
   const channels: string[] = [];
@@ -30,8 +30,6 @@ export function notifyParameters(notifications: readonly Notifications[]): [chan
   }
   return [channels, payloads];
 }
-
-const NOTIFY_SQL = notifySql('$1', '$2');
 
 /** Notifies all processes when the database transaction is committed. */
 export async function notify(query: Query, notifications: readonly Notifications[]): Promise<void> {

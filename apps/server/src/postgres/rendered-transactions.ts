@@ -1,4 +1,4 @@
-import { addMoney, addWholeMoney } from '../domain/money.ts';
+import { addDigits, addMoney } from '../domain/money.ts';
 import {
   escapedTexts,
   printedTransactionJson,
@@ -28,7 +28,7 @@ export function renderedColumn({ amount, fee, createdAt, processedAt }: AmountsA
   const isWhole = amount.endsWith(NO_CENTS) && fee.endsWith(NO_CENTS);
   const shortAmount = isWhole ? withoutCents(amount) : amount;
   const shortFee = isWhole ? withoutCents(fee) : fee;
-  const sum = isWhole ? addWholeMoney(shortAmount, shortFee) : addMoney(amount, fee);
+  const sum = isWhole ? addDigits(shortAmount, shortFee) : addMoney(amount, fee);
   const total = withoutBeginning(sum, shortAmount);
   const inProcess = `${shortAmount}${SEPARATOR}${shortFee}${SEPARATOR}${total}${SEPARATOR}${createdAt}${SEPARATOR}`;
   return endedColumn(inProcess, { createdAt, processedAt });

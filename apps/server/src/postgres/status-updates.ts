@@ -46,7 +46,7 @@ export async function insertStatusMessages(query: Query, updates: readonly Statu
   const ids = Array.from<number>({ length: updates.length });
   for (const [row, { positions }] of rows.entries()) {
     const firstId = firstIds[row] ?? Number.NaN;
-    for (let index = 0; index < positions.length; index += 1) ids[positions[index] ?? Number.NaN] = firstId + index;
+    for (const [index, position] of positions.entries()) ids[position] = firstId + index;
   }
   return ids;
 }
@@ -63,8 +63,7 @@ function messageRows(updates: readonly StatusUpdateRecord[]): MessageRow[] {
   const rows: MessageRow[] = [];
   // By client and by source: a key of both would be a text that is made, and hashed, for each update.
   const open = new Map<string, Map<string, MessageRow>>();
-  for (let position = 0; position < updates.length; position += 1) {
-    const { clientId, source, raw } = updates[position] as StatusUpdateRecord;
+  for (const [position, { clientId, source, raw }] of updates.entries()) {
     let ofClient = open.get(clientId);
     if (ofClient === undefined) open.set(clientId, (ofClient = new Map()));
     let row = ofClient.get(source);
@@ -86,20 +85,18 @@ export async function insertOtherStatusUpdates(
   updates: readonly StatusUpdateRecord[],
   ids: readonly number[],
 ): Promise<void> {
-  if (updates.every(isPlain)) return;
-  const rows = updates.flatMap((update, index) =>
-    isPlain(update)
-      ? []
-      : [
-          {
-            client_id: update.clientId,
-            transaction_id: update.transactionId,
-            status_update_id: String(ids[index]),
-            outcome: update.outcome,
-            reason: update.reason,
-          },
-        ],
-  );
+  const rows: Record<(typeof COLUMNS)[number], string | null>[] = [];
+  for (const [index, update] of updates.entries()) {
+    if (isPlain(update)) continue;
+    rows.push({
+      client_id: update.clientId,
+      transaction_id: update.transactionId,
+      status_update_id: String(ids[index]),
+      outcome: update.outcome,
+      reason: update.reason,
+    });
+  }
+  if (rows.length === 0) return;
   await query(
     `insert into tiba.other_status_updates (client_id, transaction_id, status_update_id, outcome, reason)
      select client_id, transaction_id, status_update_id::bigint, outcome, nullif(reason, '')

@@ -65,7 +65,7 @@ export const copyTransactionsSql = (table: string, columns: readonly string[]) =
 /** The values of `COMMON_COLUMNS`, and those of the columns that follow them in this table. */
 type RowOf<Stored> = (each: Stored, value: CopyValue, index: number) => string;
 
-export async function copyTransactionRows<Stored extends Pick<TransactionToStore, 'transaction'>>(
+export async function copyTransactionRows<Stored extends TransactionToStore>(
   query: Query,
   sql: ReturnType<typeof copyTransactionsSql>,
   toStore: readonly Stored[],
@@ -110,21 +110,27 @@ const rareValues = (transaction: Transaction): (string | null)[] => [
   ...addedValues(transaction),
 ];
 
-/** Those of `ADDED_COLUMNS`. */
-export const addedValues = (transaction: Transaction): (string | null)[] => [
-  transaction.rail,
-  transaction.railReference,
-  transaction.sourceAccountNumber,
-  transaction.serviceCode,
-  transaction.externalId,
-  transaction.bankReference,
-];
+/** By column. */
+export const addedByColumn = (
+  transaction: Transaction,
+): Readonly<Record<(typeof ADDED_COLUMNS)[number], string | null>> => ({
+  rail: transaction.rail,
+  rail_reference: transaction.railReference,
+  source_account_number: transaction.sourceAccountNumber,
+  service_code: transaction.serviceCode,
+  external_id: transaction.externalId,
+  bank_reference: transaction.bankReference,
+});
 
-const transactionOf = ({ transaction }: TransactionToStore): Transaction => transaction;
+/** Those of `ADDED_COLUMNS`. */
+export function addedValues(transaction: Transaction): (string | null)[] {
+  const added = addedByColumn(transaction);
+  return ADDED_COLUMNS.map((column) => added[column]);
+}
 
 /** So that two feeds with the same transactions cannot deadlock, as with locks. */
 export const inKeyOrder = <Stored extends TransactionToStore>(toStore: readonly Stored[]): readonly Stored[] =>
-  areInKeyOrder(toStore, transactionOf)
+  areInKeyOrder(toStore.map(({ transaction }) => transaction))
     ? toStore
     : toStore.toSorted((one, other) => compareKeys(one.transaction, other.transaction));
 

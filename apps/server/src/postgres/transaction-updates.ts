@@ -2,7 +2,7 @@ import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Query } from './database.ts';
 import { ofClient } from './distributed/one-client.ts';
 import { renderedColumn } from './rendered-transactions.ts';
-import { KEYS, RARE_COLUMNS, type TransactionToStore } from './transaction-rows.ts';
+import { addedByColumn, KEYS, RARE_COLUMNS, type TransactionToStore } from './transaction-rows.ts';
 
 /** What an update may change. */
 const CHANGING_COLUMNS = [
@@ -65,11 +65,6 @@ const toChangingRow = ({
   reversed_at: transaction.reversedAt,
   rendered: renderedColumn(transaction),
   advanced_by: advancedBy,
-  rail: transaction.rail,
-  rail_reference: transaction.railReference,
-  source_account_number: transaction.sourceAccountNumber,
-  service_code: transaction.serviceCode,
-  external_id: transaction.externalId,
-  bank_reference: transaction.bankReference,
   overdue_since: transaction.overdueSince,
+  ...addedByColumn(transaction),
 });

@@ -175,12 +175,10 @@ interface Entries {
 function entriesOf(updates: readonly ReceivedUpdate[], context: DecisionContext): Entries {
   const own = updates.map(({ update }, position) => entryOf(update, position, context));
   // Most cores feed transactions in the order of their IDs.
-  if (areInKeyOrder(own, itself)) return { own, entries: own };
+  if (areInKeyOrder(own)) return { own, entries: own };
   shareEntries(own);
   return { own, entries: own.filter((entry, position) => entry.position === position) };
 }
-
-const itself = (entry: Entry): Entry => entry;
 
 /**
  * Gives the updates of one transaction its first entry. Sorted, they are side by side; they mostly arrive nearly in

@@ -1,33 +1,15 @@
 import { tableFromParameters, toColumnParameters } from '../bulk-parameters.ts';
 import type { Query } from '../database.ts';
 import { renderedColumn } from '../rendered-transactions.ts';
-import type { TransactionToStore } from '../transaction-rows.ts';
+import {
+  ADDED_COLUMNS,
+  addedByColumn,
+  COMMON_COLUMNS,
+  PROCESS_COLUMNS,
+  type TransactionToStore,
+} from '../transaction-rows.ts';
 
-const COLUMNS = [
-  'client_id',
-  'transaction_id',
-  'reference_id',
-  'status',
-  'amount',
-  'fee',
-  'currency',
-  'bank_code',
-  'bank_name',
-  'account_number',
-  'account_name',
-  'description',
-  'created_at',
-  'version',
-  'rail',
-  'rail_reference',
-  'source_account_number',
-  'service_code',
-  'external_id',
-  'bank_reference',
-  'expected_by',
-  'rendered',
-  'inserted_by',
-] as const;
+const COLUMNS = [...COMMON_COLUMNS, ...PROCESS_COLUMNS, ...ADDED_COLUMNS] as const;
 
 /**
  * Inserts new transactions into a distributed PostgreSQL, where an error of a key comes with the code of another error.
@@ -39,9 +21,8 @@ export async function insertTransactionsOf(query: Query, toStore: readonly Trans
     `insert into tiba.transactions_in_process (${COLUMNS.join(', ')})
      select client_id, transaction_id, reference_id, status, amount::numeric, fee::numeric, currency, bank_code,
             bank_name, account_number, account_name, coalesce(description, ''), created_at::timestamptz, version::int,
-            nullif(rail, ''), nullif(rail_reference, ''), nullif(source_account_number, ''), nullif(service_code, ''),
-            nullif(external_id, ''), nullif(bank_reference, ''), expected_by::timestamptz, rendered,
-            nullif(inserted_by, '')::bigint
+            rendered, nullif(inserted_by, '')::bigint, expected_by::timestamptz,
+            ${ADDED_COLUMNS.map((column) => `nullif(${column}, '')`).join(', ')}
        from ${tableFromParameters(COLUMNS)}
       order by transaction_id, client_id
      on conflict do nothing returning transaction_id`,
@@ -65,13 +46,8 @@ const toRow = ({ transaction, insertedBy }: TransactionToStore): Record<(typeof 
   description: transaction.description,
   created_at: transaction.createdAt,
   version: String(transaction.version),
-  rail: transaction.rail,
-  rail_reference: transaction.railReference,
-  source_account_number: transaction.sourceAccountNumber,
-  service_code: transaction.serviceCode,
-  external_id: transaction.externalId,
-  bank_reference: transaction.bankReference,
-  expected_by: transaction.expectedBy,
   rendered: renderedColumn(transaction),
   inserted_by: insertedBy,
+  expected_by: transaction.expectedBy,
+  ...addedByColumn(transaction),
 });
