@@ -4,11 +4,13 @@ import { readBacklog } from '../../apps/server/src/postgres/backlog.ts';
 import { claimDeliveries, findDueEndpoints } from '../../apps/server/src/postgres/callback-deliveries.ts';
 import { findDelivery, listDeliveries } from '../../apps/server/src/postgres/callback-history.ts';
 import { listUndelivered } from '../../apps/server/src/postgres/callback-outbox-list.ts';
-import { outboxRangesOf } from '../../apps/server/src/postgres/callback-outbox-ranges.ts';
+import { outboxRangesOf, takeOutOfRanges } from '../../apps/server/src/postgres/callback-outbox-ranges.ts';
 import { countReplay, replayDelivery, replayRange } from '../../apps/server/src/postgres/callback-replays.ts';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
 import { insertEvents } from '../../apps/server/src/postgres/events.ts';
+import { scanEvents } from '../../apps/server/src/postgres/retention/events.ts';
 import { readHistories } from '../../apps/server/src/postgres/transaction-histories.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Endpoint, setUpDeliveries } from './delivery-setup.ts';
 
 let setup: Awaited<ReturnType<typeof setUpDeliveries>>;
@@ -227,6 +229,62 @@ test('a replay of one delivery splits its range, and each is claimed once', asyn
     { first: first + 4, last },
   ]);
   assert.deepEqual(await rowsOf(endpoint), [first + 3]);
+  const claimed = await claim(endpoint, 20);
+  assert.deepEqual(
+    claimed.map(({ sequence }) => sequence),
+    numbers(first, last),
+  );
+});
+
+/** Resolves when a statement in the database of these tests waits for a lock. */
+const untilOneWaits = (): Promise<unknown> =>
+  eventually('a statement that waits for a lock', async () => {
+    const waiting = await setup.database.query(
+      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    );
+    return waiting.length > 0;
+  });
+
+// The second replay waited for the first, took nothing out of the range, and gave the delivery a second place. Then
+// each claim of the endpoint failed.
+test('two replays of deliveries of one range at once leave each delivery in one place', async () => {
+  const { endpoint, first, last } = await addWithTen();
+  let second: ReturnType<typeof replayDelivery> | undefined;
+  await setup.database.transaction(async (query) => {
+    await takeOutOfRanges(query, endpoint, { first: first + 2, last: first + 2 });
+    second = replayDelivery(setup.database, { ...endpoint, sequence: first + 6 });
+    await untilOneWaits();
+  });
+  const replayed = await second;
+  assert.ok(typeof replayed === 'object');
+  assert.deepEqual(await rangesOf(endpoint), [
+    { first, last: first + 1 },
+    { first: first + 3, last: first + 5 },
+    { first: first + 7, last },
+  ]);
+  assert.deepEqual(await rowsOf(endpoint), [first + 2, first + 6]);
+  const claimed = await claim(endpoint, 20);
+  assert.deepEqual(
+    claimed.map(({ sequence }) => sequence),
+    numbers(first, last),
+  );
+});
+
+// It deleted events whose deliveries were in the parts that the replay had written: they could never be sent.
+test('the retention of events beside a replay leaves the events of a range that is split', async () => {
+  const { endpoint, first, last } = await addWithTen();
+  await setup.database.query(
+    "update tiba.events set occurred_at = occurred_at - interval '500 days' where client_id = $1",
+    [endpoint.clientId],
+  );
+  let deleted: Promise<number> | undefined;
+  await setup.database.transaction(async (query) => {
+    await takeOutOfRanges(query, endpoint, { first: first + 2, last: first + 2 });
+    deleted = scanEvents(setup.database, 5_000).deleteBatch(new Date(Date.now() - 400 * 86_400_000));
+    await untilOneWaits();
+  });
+  await deleted;
+  assert.deepEqual(await rangesOf(endpoint), [{ first: last, last }]);
   const claimed = await claim(endpoint, 20);
   assert.deepEqual(
     claimed.map(({ sequence }) => sequence),

@@ -71,32 +71,41 @@ export const rangeWith = (clientId: string, endpointId: string, sequence: string
 const hasAnyOf = (first: string, last: string): string =>
   `r.last_sequence >= ${first} and r.last_sequence < ${last} + ${RANGE_MAX} and r.first_sequence <= ${last}`;
 
-/** Gives deliveries of an endpoint that are in ranges rows of their own: those of the events from `first` to `last`. */
+/**
+ * Gives deliveries of an endpoint that are in ranges rows of their own: those of the events from `first` to `last`.
+ *
+ * Of two callers that need the same range, the second waits until the first has split it. Then it takes nothing: the
+ * parts are not in the snapshot of its statement. So it looks again until no range has any of these events.
+ */
 export async function takeOutOfRanges(
   query: Query,
   { clientId, endpointId }: EndpointKey,
   { first, last }: { readonly first: number; readonly last: number },
 ): Promise<void> {
   if (query.distributed === true) return;
-  await query(
-    `with taken as (
-       delete from tiba.callback_outbox_ranges r
-        where r.client_id = $1 and r.endpoint_id = $2 and ${hasAnyOf('$3::bigint', '$4::bigint')}
-       returning r.*
-     ), rest as (
-       insert into tiba.callback_outbox_ranges (client_id, endpoint_id, first_sequence, last_sequence, due_at)
-       select client_id, endpoint_id, first_sequence, $3 - 1, due_at from taken where first_sequence < $3
-       union all
-       select client_id, endpoint_id, $4 + 1, last_sequence, due_at from taken where last_sequence > $4
-     )
-     insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
-     select client_id, endpoint_id, sequence, due_at
-       from taken
-      cross join lateral generate_series(greatest(first_sequence, $3), least(last_sequence, $4)) as sequence
-      order by sequence`,
-    [clientId, endpointId, first, last],
-  );
+  const values = [clientId, endpointId, first, last];
+  while ((await query(IN_RANGES_SQL, values)).rows.length > 0) await query(TAKE_OUT_SQL, values);
 }
+
+const THOSE_RANGES = `r.client_id = $1 and r.endpoint_id = $2 and ${hasAnyOf('$3::bigint', '$4::bigint')}`;
+
+const IN_RANGES_SQL = `select from tiba.callback_outbox_ranges r where ${THOSE_RANGES} limit 1`;
+
+const TAKE_OUT_SQL = `
+with taken as (
+  delete from tiba.callback_outbox_ranges r where ${THOSE_RANGES}
+  returning r.*
+), rest as (
+  insert into tiba.callback_outbox_ranges (client_id, endpoint_id, first_sequence, last_sequence, due_at)
+  select client_id, endpoint_id, first_sequence, $3 - 1, due_at from taken where first_sequence < $3
+  union all
+  select client_id, endpoint_id, $4 + 1, last_sequence, due_at from taken where last_sequence > $4
+)
+insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
+select client_id, endpoint_id, sequence, due_at
+  from taken
+ cross join lateral generate_series(greatest(first_sequence, $3), least(last_sequence, $4)) as sequence
+ order by sequence`;
 
 export interface ClientSequences {
   readonly clientId: string;
