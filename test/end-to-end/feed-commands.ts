@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { publishedReason } from '../../apps/server/src/domain/failure-reason.ts';
-import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
+import type { FeedReport } from '../../apps/server/src/feed/report.ts';
 import type { Answer } from '../support/requests.ts';
 import { FIRST_PLAIN, OVERDUE_MINUTES, OVERDUE_STEP_MS } from './details.ts';
 import { feed, type History, readAndCompare } from './history.ts';

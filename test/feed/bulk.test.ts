@@ -10,7 +10,7 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { findRunningPostgres } from '../../apps/server/src/embedded-postgres/embedded-postgres.ts';
 import { findPostmaster } from '../../apps/server/src/embedded-postgres/postmaster.ts';
-import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
+import type { FeedReport } from '../../apps/server/src/feed/report.ts';
 import { parsePrinted, printed } from '../../apps/server/src/postgres/rendered-transactions.ts';
 import { eventually } from '../support/eventually.ts';
 import { statusUpdate } from '../support/requests.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
-import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
+import type { FeedReport } from '../../apps/server/src/feed/report.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
+import type { FeedReport } from '../../apps/server/src/feed/report.ts';
 import { listStatusUpdates } from '../../apps/server/src/postgres/status-updates.ts';
 import type { Answer, TestService } from '../support/service.ts';
 

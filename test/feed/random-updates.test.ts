@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
+import type { FeedReport } from '../../apps/server/src/feed/report.ts';
 import { parsePrinted, printed } from '../../apps/server/src/postgres/rendered-transactions.ts';
 import { startTestService, statusUpdate, type TestClient, type TestService } from '../support/service.ts';
 import { post, reportOf } from './harness.ts';

@@ -5,6 +5,7 @@ import { Server as TlsServer } from 'node:tls';
 import Fastify, {
   type FastifyHttpOptions,
   type FastifyInstance,
+  type FastifyRequest,
   type FastifyServerOptions,
   type onRequestHookHandler,
 } from 'fastify';
@@ -52,6 +53,8 @@ declare module 'fastify' {
      * The pattern of the route, `none` where no route matches: never the URL. Waits and streams append what they are.
      */
     route: string;
+    /** Resolves when the end of a response that tells progress is known, and is logged. Null: at its beginning. */
+    endOfProgress: Promise<void> | null;
     /** When the request's head had arrived, on the monotonic clock. */
     startedMs: number;
   }
@@ -318,6 +321,7 @@ interface RequestHooks {
 function addHooks(app: FastifyInstance, options: ListenerOptions, { tracing, noteResponse, methods }: RequestHooks) {
   const { name, load, isStopping } = options;
   app.decorateRequest('waitedMs', 0);
+  app.decorateRequest('endOfProgress', null);
   const admission = createAdmission({ waitMaxMs: load.waitMaxMs, onRejected: load.noteRejection });
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -359,22 +363,18 @@ function addHooks(app: FastifyInstance, options: ListenerOptions, { tracing, not
   // too.
   app.addHook('onSend', (request, reply, payload, done) => {
     if (isStopping()) reply.header('connection', 'close');
-    // Before the log line, which has the IDs of the trace.
-    if (tracing !== null) tracing.end(request, reply.statusCode);
-    const { id: requestId, method, route, startedMs, caller, errorCode, logFields: fields, span } = request;
-    recordAnswer(options, {
-      requestId,
-      method,
-      route,
-      status: reply.statusCode,
-      startedMs,
-      caller,
-      errorCode,
-      fields,
-      span,
-    });
+    const { endOfProgress } = request;
+    if (endOfProgress === null) record(request, reply.statusCode);
+    else void endOfProgress.then(() => record(request, reply.statusCode));
     done(null, payload);
   });
+
+  function record(request: FastifyRequest, status: number): void {
+    // Before the log line, which has the IDs of the trace.
+    if (tracing !== null) tracing.end(request, status);
+    const { id: requestId, method, route, startedMs, caller, errorCode, logFields: fields, span } = request;
+    recordAnswer(options, { requestId, method, route, status, startedMs, caller, errorCode, fields, span });
+  }
 }
 
 /** A process that is busy must not look dead, and its metrics say why it is busy. */

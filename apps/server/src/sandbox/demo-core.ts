@@ -4,7 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { BankDirectory } from '../domain/bank.ts';
-import type { Feed, FeedReport } from '../feed/feed.ts';
+import type { Feed } from '../feed/feed.ts';
+import type { FeedReport } from '../feed/report.ts';
 import type { Log } from '../observability/log.ts';
 import type { SimulatedBank } from './bank-process.ts';
 import { DEMO_CLIENTS, type FindHolder } from './demo-data.ts';

@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Feed, FeedReport, FeedRun } from '../../../feed/feed.ts';
+import { BATCH_AGE_MS } from '../../../feed/batches.ts';
+import type { Feed, FeedRun } from '../../../feed/feed.ts';
+import type { FeedReport } from '../../../feed/report.ts';
 import { englishOnly } from '../../../lib/bilingual-text.ts';
 import { DatabaseUnavailable } from '../../../postgres/database.ts';
 import type { Restore } from '../../../postgres/restores.ts';
@@ -67,7 +69,7 @@ export function receiveFeed(
         app.pacedRequests.add(request.raw);
         // An empty body is not parsed.
         const body = request.body instanceof Readable ? request.body : request.raw;
-        await run.readNdjson(readAtPace(body, lineTimeoutMs));
+        await run.readNdjson(readAtPace(body, { lineTimeoutMs, pauseMs: BATCH_AGE_MS }));
       } else if (request.body === undefined) {
         throw new ApiError('INVALID_FORMAT', {
           message: englishOnly(`Invalid format: the body is empty; send JSON, or ${NDJSON} for many updates`),
@@ -78,8 +80,9 @@ export function receiveFeed(
     } catch (error) {
       discardRest(request.raw);
       throw toApiError(error, run, lineTimeoutMs);
+    } finally {
+      request.logFields = { feed: counts(run) };
     }
-    request.logFields = { feed: counts(run) };
   }
 }
 

@@ -1,31 +1,49 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
+import { within } from '../../../lib/within.ts';
 import { ApiError } from '../../errors.ts';
 
 const NEWLINE = 0x0a;
 /** How long the rest of a feed that failed is read. */
 const DISCARD_TIMEOUT_MS = 60_000;
 
-/** The body's chunks. The time that Tiba needs to store them does not count. @throws ApiError REQUEST_TIMEOUT */
-export async function* readAtPace(body: Readable, lineTimeoutMs: number): AsyncGenerator<Buffer> {
+export interface Pace {
+  /** A line must be complete within this time. What Tiba needs to store lines does not count. */
+  readonly lineTimeoutMs: number;
+  /** When nothing has arrived for this long, the reader is told. */
+  readonly pauseMs: number;
+}
+
+/** The body's chunks, and one null in each pause between them. @throws ApiError REQUEST_TIMEOUT */
+export async function* readAtPace(body: Readable, { lineTimeoutMs, pauseMs }: Pace): AsyncGenerator<Buffer | null> {
   const chunks: AsyncIterator<Buffer> = body.iterator({ destroyOnReturn: false });
   let leftMs = lineTimeoutMs;
-  let isWaiting = false;
+  let isPause = false;
+  let awaited: Promise<IteratorResult<Buffer>> | null = null;
   try {
     for (;;) {
+      awaited ??= chunks.next();
       const waitingSinceMs = performance.now();
-      const tooSlow = Promise.withResolvers<never>();
-      const timer = setTimeout(() => tooSlow.reject(new ApiError('REQUEST_TIMEOUT')), leftMs);
-      isWaiting = true;
-      const next = await Promise.race([chunks.next(), tooSlow.promise]).finally(() => clearTimeout(timer));
-      isWaiting = false;
-      if (next.done === true) return;
-      leftMs = next.value.includes(NEWLINE) ? lineTimeoutMs : leftMs - (performance.now() - waitingSinceMs);
-      yield next.value;
+      const next: IteratorResult<Buffer> | null = await within(
+        awaited,
+        isPause ? leftMs : Math.min(leftMs, pauseMs),
+        null,
+      );
+      leftMs -= performance.now() - waitingSinceMs;
+      isPause = next === null;
+      if (next !== null) {
+        awaited = null;
+        if (next.done === true) return;
+        if (next.value.includes(NEWLINE)) leftMs = lineTimeoutMs;
+      }
+      if (leftMs <= 0) throw new ApiError('REQUEST_TIMEOUT');
+      yield next === null ? null : next.value;
     }
   } finally {
-    // An iterator that is not ended keeps the body from being discarded. One that waits for a chunk cannot be ended.
-    if (!isWaiting) await chunks.return?.();
+    // An iterator that is not ended keeps the body from being discarded. One that waits for a chunk ends with it.
+    const ended = chunks.return?.();
+    if (awaited === null) await ended;
+    else ended?.catch(() => {});
   }
 }
 
@@ -34,5 +52,7 @@ export function discardRest(body: IncomingMessage): void {
   // Not a reason to stay alive: a process that stops closes its connections itself.
   const timer = setTimeout(() => body.destroy(), DISCARD_TIMEOUT_MS).unref();
   body.once('close', () => clearTimeout(timer));
+  // Flows once no iterator reads it any more, also if one still waits for a chunk now.
+  body.on('data', () => {});
   body.resume();
 }

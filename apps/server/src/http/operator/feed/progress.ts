@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import type { FeedProgress, FeedRun } from '../../../feed/feed.ts';
+import type { FeedRun } from '../../../feed/feed.ts';
+import type { FeedProgress } from '../../../feed/report.ts';
 
 /** At most this often. A feed that ends sooner has no line of progress. */
 const INTERVAL_MS = 1_000;
@@ -26,10 +27,10 @@ export async function sendWithProgress(
   const ended = result.finally(() => clearInterval(timer));
   const first = await Promise.race([ended, begun.promise]);
   if (first === 'begun') {
-    ended.catch(failed).then(
-      (line) => lines.end(`${line}\n`),
+    reply.request.endOfProgress = ended.catch(failed).then(
+      (line) => void lines.end(`${line}\n`),
       // The connection breaks off: such an answer must not look complete.
-      (error: Error) => lines.destroy(error),
+      (error: Error) => void lines.destroy(error),
     );
   } else lines.end(`${first}\n`);
   return reply.headers(HEADERS).send(lines);
