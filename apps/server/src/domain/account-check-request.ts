@@ -29,8 +29,8 @@ export interface AccountCheckFault {
 }
 
 export const INVALID_BANK_CODE_MESSAGE: BilingualText = {
-  en: 'Invalid bank code: send a three-digit clearing code, a BIC or a short name as a string',
-  id: 'Kode bank tidak valid: kirim kode kliring tiga digit, BIC, atau nama singkat sebagai string',
+  en: 'Invalid bank code: send a three-digit clearing code, a BIC, or a short name (BCA, GOPAY) as a string',
+  id: 'Kode bank tidak valid: kirim kode kliring tiga digit, BIC, atau nama singkat (BCA, GOPAY) sebagai string',
 };
 
 /** Why no bank is found by this code: a client that misspelled the field name believes that it sent a valid one. */
