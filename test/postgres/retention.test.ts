@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
-import type { Database } from '../../apps/server/src/postgres/database.ts';
+import { after, afterEach, before, suite, test } from 'node:test';
+import type { Database, Query } from '../../apps/server/src/postgres/database.ts';
 import { createLease } from '../../apps/server/src/postgres/leases.ts';
 import { scanCallbacks } from '../../apps/server/src/postgres/retention/callbacks.ts';
 import { findOldestEvent, scanEvents } from '../../apps/server/src/postgres/retention/events.ts';
@@ -18,6 +18,7 @@ import {
   register,
 } from '../callbacks/endpoints-harness.ts';
 import { assertError } from '../contract/assertions.ts';
+import { createFreshUpdater } from '../feed/fresh-updater.ts';
 import { daysEarlier } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { startHttpReceiver } from '../support/http-receiver.ts';
@@ -310,6 +311,57 @@ test('a transaction that is being changed stays with its status updates', async 
   nowMs += 60 * 60 * 1_000;
   assert.deepEqual(await scanBatches(transactions), [1]);
   for (const found of [left, updates]) assert.deepEqual(await sql(found, [client.clientId]), []);
+});
+
+suite('a reference that a feed finds taken by a transaction that the retention may delete', () => {
+  /** Feeds another transaction with the reference. `meanwhile` runs before its commit, or before it locks the holder. */
+  async function conflictWhile(point: 'commit' | 'lock', meanwhile: () => Promise<unknown>) {
+    const client = await addOwnClient(service);
+    const { clientId } = client;
+    await feedEvents(client, 1);
+    await age(sql, client);
+    await sql('delete from tiba.events where client_id = $1', [clientId]);
+    const { database } = service.app;
+    const over: Database = {
+      ...database,
+      transaction: (work, options) =>
+        database.transaction(async (query) => {
+          const run = async (...args: Parameters<Query>) => {
+            const answer = await query(...args);
+            if (point === 'lock' && args[2] === 'find-transactions-by-reference') await meanwhile();
+            return answer as never;
+          };
+          const result = await work(Object.assign(run, { copy: query.copy }));
+          if (point === 'commit') await meanwhile();
+          return result;
+        }, options),
+    };
+    const [{ reference_id: reference } = {}] = await sql(
+      'select reference_id from tiba.transactions where client_id = $1',
+      [clientId],
+    );
+    const other = statusUpdate({ client_id: clientId, transaction_id: 'RT0000000003', reference_id: reference });
+    const { applied } = await createFreshUpdater(over).apply(other);
+    return { outcome: applied[0]?.outcome, count: (table: string) => countOf(table, clientId) };
+  }
+
+  const countOf = async (table: string, clientId: string): Promise<number> =>
+    (await sql(`select from tiba.${table} where client_id = $1`, [clientId])).length;
+
+  /** Regression: the conflict was stored with a transaction that was gone, and stayed for good. */
+  test('is a conflict, and the transaction stays with it; both go together later', async () => {
+    const { outcome, count } = await conflictWhile('commit', () => transactionBatches(10));
+    assert.equal(outcome, 'conflict');
+    assert.deepEqual([await count('transactions'), await count('other_status_updates')], [1, 1]);
+    assert.deepEqual(await transactionBatches(10), [1]);
+    assert.deepEqual([await count('transactions'), await count('other_status_updates')], [0, 0]);
+  });
+
+  test('is free when the transaction was deleted first', async () => {
+    const { outcome, count } = await conflictWhile('lock', () => transactionBatches(10));
+    assert.equal(outcome, 'inserted');
+    assert.deepEqual([await count('transactions'), await count('other_status_updates')], [1, 0]);
+  });
 });
 
 test('one process holds a lease, and another takes it when it has ended', async () => {

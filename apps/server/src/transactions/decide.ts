@@ -259,6 +259,11 @@ async function findHoldersOfNewReferences(
     referenceId === undefined || entries[index]?.stored !== null ? [] : [{ clientId, referenceId }],
   );
   if (newReferences.length === 0) return new Map();
-  const holders = await findTransactionsByReference(query, newReferences);
+  const found = await findTransactionsByReference(query, newReferences);
+  if (found.length === 0) return new Map();
+  // The retention deletes a transaction with its status updates, so none may be stored with one that is being deleted.
+  // These locks come after those of the batch's own transactions, so they may deadlock with another feed's. PostgreSQL
+  // then aborts one of the two, and its batch is applied again.
+  const holders = await lockTransactions(query, found);
   return new Map(holders.map((each) => [keyOf(each.clientId, each.referenceId), each.transactionId]));
 }
