@@ -250,10 +250,8 @@ suite('an update that the core feeds while the person is erased', () => {
     assert.deepEqual(messagesOf(await read('TPE000000007')), [message, message, [undefined, 'ERASED', 'Refund']]);
   });
 
-  test('waits for the erasure of its transaction, and is then stored erased', async () => {
-    const number = '7700110008';
-    const person = { account_number: number, account_name: 'DEWI PUTRI' };
-    await feed(paid('TPE000000008', person), 'inserted');
+  /** Begins to feed when the erasure has locked its transaction. */
+  const onceLocked = (feedOne: () => Promise<void>) => {
     let fed: Promise<void> | undefined;
     let isErased = false;
     const over: Database = {
@@ -264,7 +262,7 @@ suite('an update that the core feeds while the person is erased', () => {
             const answer = await query(...args);
             // It ended: the look among those in PROCESS, before this one, locks nothing.
             if (/transactions_final[^]*for no key update/.test(args[0])) {
-              fed ??= feed(paid('TPE000000008', { ...person, ...reversal }), 'advanced').then(() =>
+              fed ??= feedOne().then(() =>
                 assert.ok(isErased, 'it was applied while its transaction was being erased'),
               );
             }
@@ -276,12 +274,36 @@ suite('an update that the core feeds while the person is erased', () => {
         return result;
       },
     };
+    return { over, fed: () => fed };
+  };
+
+  test('waits for the erasure of its transaction, and is then stored erased', async () => {
+    const number = '7700110008';
+    const person = { account_number: number, account_name: 'DEWI PUTRI' };
+    await feed(paid('TPE000000008', person), 'inserted');
+    const { over, fed } = onceLocked(() => feed(paid('TPE000000008', { ...person, ...reversal }), 'advanced'));
     assert.deepEqual(counts(await erase(number, { over })), [1, 0]);
-    await fed;
+    await fed();
     const history = await read('TPE000000008');
     assert.notEqual(history.transaction.reversedAt, null);
     const message = ['ERASED', 'ERASED', 'Refund'];
     assert.deepEqual(messagesOf(history), [message, message]);
+  });
+
+  /** Regression: the message was stored with number and name, because its own transaction is unknown. */
+  test('as another transaction with its reference: it waits for the erasure too, and is stored erased', async () => {
+    const number = '7700110013';
+    const id = 'TPE000000013';
+    const person = { account_number: number, account_name: 'DEWI PUTRI', description: 'To DEWI PUTRI' };
+    await feed(paid(id, person), 'inserted');
+    const other = (otherId: string) => paid(otherId, { ...person, reference_id: id });
+    const { over, fed } = onceLocked(() => feed(other('TPE000000113'), 'conflict'));
+    assert.deepEqual(counts(await erase(number, { over })), [1, 0]);
+    await fed();
+    await feed(other('TPE000000213'), 'conflict');
+    const message = ['ERASED', 'ERASED', 'To ERASED'];
+    assert.deepEqual(messagesOf(await read(id)), [message, message, message]);
+    assert.deepEqual(counts(await erase(number)), [0, 0]);
   });
 });
 

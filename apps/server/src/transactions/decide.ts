@@ -108,7 +108,7 @@ export async function decide(
 
 interface Decisions extends Pick<UpdatePlan, 'applied' | 'statusUpdates'> {
   /** See `findHoldersOfNewReferences`. null: the unique keys find out. */
-  readonly holders: Map<string, string> | null;
+  readonly holders: Map<string, Transaction> | null;
   readonly context: DecisionContext;
 }
 
@@ -126,9 +126,11 @@ function decideEach(
   const { outcome } = result;
   const holder = outcome === 'inserted' && holders !== null ? holdReference(holders, result.transaction) : null;
   if (holder !== null) {
-    const conflict = { outcome: 'conflict', reason: `reference_id belongs to the transaction ${holder}` } as const;
+    const { transactionId: holderId } = holder;
+    const conflict = { outcome: 'conflict', reason: `reference_id belongs to the transaction ${holderId}` } as const;
     applied.push({ line, transactionId, ...conflict });
-    statusUpdates.push({ clientId, transactionId: holder, source, raw, ...conflict });
+    const { raw: stored } = eraseReceived(holder, received);
+    statusUpdates.push({ clientId, transactionId: holderId, source, raw: stored, ...conflict });
     return;
   }
   const reason = 'reason' in result ? result.reason : (result.difference ?? null);
@@ -145,12 +147,12 @@ function decideEach(
 }
 
 /** The other transaction that holds the reference ID of a new one; null for none, and then the new one holds it. */
-function holdReference(holders: Map<string, string>, transaction: Transaction): string | null {
+function holdReference(holders: Map<string, Transaction>, transaction: Transaction): Transaction | null {
   const { clientId, transactionId, referenceId } = transaction;
   const reference = keyOf(clientId, referenceId);
   const holder = holders.get(reference);
-  if (holder !== undefined && holder !== transactionId) return holder;
-  holders.set(reference, transactionId);
+  if (holder !== undefined && holder.transactionId !== transactionId) return holder;
+  holders.set(reference, transaction);
   return null;
 }
 
@@ -254,16 +256,16 @@ async function findHoldersOfNewReferences(
   query: Query,
   updates: readonly ReceivedUpdate[],
   entries: readonly Entry[],
-): Promise<Map<string, string>> {
+): Promise<Map<string, Transaction>> {
   const newReferences = updates.flatMap(({ update: { clientId, referenceId } }, index) =>
     referenceId === undefined || entries[index]?.stored !== null ? [] : [{ clientId, referenceId }],
   );
   if (newReferences.length === 0) return new Map();
   const found = await findTransactionsByReference(query, newReferences);
   if (found.length === 0) return new Map();
-  // The retention deletes a transaction with its status updates, so none may be stored with one that is being deleted.
+  // Until the conflict is stored, the retention must not delete the transaction, and `person erase` must not erase it.
   // These locks come after those of the batch's own transactions, so they may deadlock with another feed's. PostgreSQL
   // then aborts one of the two, and its batch is applied again.
   const holders = await lockTransactions(query, found);
-  return new Map(holders.map((each) => [keyOf(each.clientId, each.referenceId), each.transactionId]));
+  return new Map(holders.map((each) => [keyOf(each.clientId, each.referenceId), each]));
 }

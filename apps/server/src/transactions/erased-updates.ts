@@ -10,7 +10,8 @@ const ERASABLE_FIELDS = [
 
 /**
  * The update without what was erased from its transaction. The core still knows the person, and sends a full record
- * with a reversal: it must neither contradict the erased transaction nor bring the person back.
+ * with a reversal: it must neither contradict the erased transaction nor bring the person back. So it is with an update
+ * that is stored with the transaction because it has the same reference ID.
  */
 export function eraseReceived<Received extends { readonly update: StatusUpdate; readonly raw: string }>(
   known: Transaction,
