@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
 import type { FeedReport } from '../../apps/server/src/feed/report.ts';
+import { type Database, DatabaseContended } from '../../apps/server/src/postgres/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
+import { createFreshUpdater } from './fresh-updater.ts';
 import { only, outcomesOf, reportOf, statusOf } from './harness.ts';
 
 let service: TestService;
@@ -160,6 +162,34 @@ suite('a feed that meets a concurrent feed of the same transactions', () => {
       await rival.query('rollback');
     }
   });
+});
+
+// Regression: six attempts in a few milliseconds met the same rivals, and the feed answered 503.
+test('contention that lasts for tens of milliseconds is waited for, with random pauses that grow', async () => {
+  const { database } = service.app;
+  const pausesOf = async (id: string): Promise<readonly number[]> => {
+    const pauses: number[] = [];
+    const sum = () => pauses.reduce((total, each) => total + each, 0);
+    const contended: Database = {
+      ...database,
+      transaction: (work, options) =>
+        sum() < 50 ? Promise.reject(new DatabaseContended('a rival')) : database.transaction(work, options),
+    };
+    const pause = async (ms: number): Promise<void> => {
+      pauses.push(ms);
+    };
+    const updater = createFreshUpdater(contended, 0, { pause });
+    const { applied } = await updater.apply(firstUpdate(id));
+    assert.equal(applied[0]?.outcome, 'inserted');
+    return pauses;
+  };
+  const [pauses, others] = [await pausesOf('TT0000000011'), await pausesOf('TT0000000012')];
+  assert.deepEqual(
+    pauses,
+    pauses.toSorted((one, other) => one - other),
+  );
+  assert.equal(pauses[0], 0, 'a wrong assumption is no contention');
+  assert.notDeepEqual(pauses, others);
 });
 
 test('concurrent feeds that create and end the same transactions store each of them once', async () => {

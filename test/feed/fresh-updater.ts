@@ -1,13 +1,20 @@
 import { parseUpdate } from '../../apps/server/src/feed/parse-update.ts';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
 import type { AppliedUpdate } from '../../apps/server/src/transactions/decide.ts';
-import { createTransactionUpdater } from '../../apps/server/src/transactions/transaction-updater.ts';
+import {
+  createTransactionUpdater,
+  type TransactionUpdaterDependencies,
+} from '../../apps/server/src/transactions/transaction-updater.ts';
 import { statusUpdate, testBanks } from '../support/service.ts';
 
 export type Message = Readonly<Record<string, unknown>>;
 
 /** An updater that was never wrong. Counts its database transactions: one that was wrong is repeated. */
-export function createFreshUpdater(database: Database, versionFloor = 0) {
+export function createFreshUpdater(
+  database: Database,
+  versionFloor = 0,
+  options: Pick<TransactionUpdaterDependencies, 'pause'> = {},
+) {
   let attempts = 0;
   const updater = createTransactionUpdater({
     database: {
@@ -21,6 +28,7 @@ export function createFreshUpdater(database: Database, versionFloor = 0) {
     firstInquiryMs: 5_000,
     now: Date.now,
     versionFloor: () => versionFloor,
+    ...options,
   });
   return {
     async apply(...messages: readonly Message[]): Promise<{ applied: AppliedUpdate[]; attempts: number }> {

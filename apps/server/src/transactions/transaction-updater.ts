@@ -28,6 +28,8 @@ export interface TransactionUpdaterDependencies {
   readonly now: () => number;
   /** See `UpdateContext`. */
   readonly versionFloor: () => number;
+  /** Waits for this time, in milliseconds. */
+  readonly pause?: (ms: number) => Promise<void>;
 }
 
 /** The only way in which a stored transaction changes. */
@@ -60,6 +62,7 @@ export function createTransactionUpdater({
   firstInquiryMsOf,
   now: readTime,
   versionFloor,
+  pause = wait,
 }: TransactionUpdaterDependencies): TransactionUpdater {
   const timesAt = (now: Date) => ({
     now: now.toISOString(),
@@ -69,7 +72,7 @@ export function createTransactionUpdater({
   const assumptions = createAssumptions();
   const applyTogether = (own: Database, updates: readonly ReceivedUpdate[], now: Date): Promise<AppliedUpdate[]> => {
     const first = assumptions.next(updates, own);
-    return retryWhileContended(own, async (query, attempt) => {
+    return retryWhileContended(own, pause, async (query, attempt) => {
       const assumes = attempt === 1 ? first : NO_ASSUMPTIONS;
       const context = { now: now.toISOString(), versionFloor: versionFloor(), expectedMs };
       const plan = await decide(query, updates, { ...context, assumes, looksForHolders: attempt > 1 });
@@ -108,14 +111,14 @@ export function createTransactionUpdater({
     async markOverdue(now, limit) {
       const until = now.toISOString();
       if (!database.distributed) {
-        return retryWhileContended(database, async (query) =>
+        return retryWhileContended(database, pause, async (query) =>
           markEach(query, await findNewlyOverdue(query, until, limit), now),
         );
       }
       let marked = 0;
       const found = await findNewlyOverdueOverClients(database, until, limit);
       await byClient(database, found, async (own, keys) => {
-        marked += await retryWhileContended(own, (query) => markEach(query, keys, now));
+        marked += await retryWhileContended(own, pause, (query) => markEach(query, keys, now));
       });
       return marked;
     },
@@ -124,6 +127,7 @@ export function createTransactionUpdater({
 
 async function retryWhileContended<T>(
   database: Database,
+  pause: (ms: number) => Promise<void>,
   work: (query: Query, attempt: number) => Promise<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -131,10 +135,17 @@ async function retryWhileContended<T>(
       return await database.transaction((query) => work(query, attempt));
     } catch (error) {
       if (!(error instanceof DatabaseContended) || attempt === ATTEMPTS_MAX) throw error;
-      await wait(0);
+      await pause(pauseMsAfter(attempt));
     }
   }
 }
+
+/**
+ * In milliseconds. The first attempt mostly fails because of what it assumed, so the second one follows at once. Later
+ * ones meet other database transactions: these need time to end, and equal pauses would bring the same ones together
+ * again. All pauses together take 60 to 120 ms.
+ */
+const pauseMsAfter = (attempt: number): number => (attempt === 1 ? 0 : 2 ** attempt * (1 + Math.random()));
 
 const OUTDATED: Readonly<Record<Assumption, string>> = {
   new: 'one of these transactions was inserted concurrently',
