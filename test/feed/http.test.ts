@@ -318,7 +318,9 @@ suite('other requests', () => {
     ]) {
       const answer = await post(service, newLine(), { type });
       assert.deepEqual([answer.status, answer.json.error_code], [415, 'UNSUPPORTED_MEDIA_TYPE'], String(type));
-      assert.match(answer.json.message, /application\/json or application\/x-ndjson/);
+      // Regression: it said "uncompressed", but a compressed feed is read.
+      const expected = 'Unsupported media type: send Content-Type: application/json or application/x-ndjson, in UTF-8';
+      assert.equal(answer.json.message, expected);
     }
   });
 

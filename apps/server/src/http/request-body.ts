@@ -99,13 +99,17 @@ export const requireBodyOf =
   ({ headers }, _reply, done) => {
     const [type = ''] = (headers['content-type'] ?? '').split(';', 1);
     const isAccepted = isBodyEmpty(headers) || types.includes(type.trim().toLowerCase());
-    done(isAccepted ? undefined : unsupportedMediaType(types));
+    done(isAccepted ? undefined : unsupportedMediaType(types, IN_UTF_8));
   };
 
-export const unsupportedMediaType = (accepted: readonly string[]): ApiError =>
+const IN_UTF_8: BilingualText = { en: 'in UTF-8', id: 'dalam UTF-8' };
+export const UNCOMPRESSED: BilingualText = { en: 'uncompressed', id: 'tanpa kompresi' };
+
+/** `manner`: how the body is sent, besides its type. */
+export const unsupportedMediaType = (accepted: readonly string[], manner: BilingualText): ApiError =>
   new ApiError('UNSUPPORTED_MEDIA_TYPE', {
     message: {
-      en: `Unsupported media type: send Content-Type: ${accepted.join(' or ')}, uncompressed`,
-      id: `Tipe media tidak didukung: kirim Content-Type: ${accepted.join(' atau ')}, tanpa kompresi`,
+      en: `Unsupported media type: send Content-Type: ${accepted.join(' or ')}, ${manner.en}`,
+      id: `Tipe media tidak didukung: kirim Content-Type: ${accepted.join(' atau ')}, ${manner.id}`,
     },
   });

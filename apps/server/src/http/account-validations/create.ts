@@ -26,7 +26,7 @@ import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { IDEMPOTENCY_KEY_LENGTH_MAX, idempotencyKeyOf } from '../idempotency-key.ts';
-import { isUncompressed, unsupportedMediaType } from '../request-body.ts';
+import { isUncompressed, UNCOMPRESSED, unsupportedMediaType } from '../request-body.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
 import { type AccountValidationDependencies, found, operationDefaults } from './operation.ts';
 import { VALIDATION_EXAMPLE, ValidationSchema } from './schema.ts';
@@ -207,7 +207,7 @@ const uploadTypeOf = (request: FastifyRequest): UploadMediaType | undefined => {
 
 const requireUpload: onRequestHookHandler = (request, _reply, done) => {
   const isReadable = uploadTypeOf(request) !== undefined && isUncompressed(request.headers);
-  done(isReadable ? undefined : unsupportedMediaType(UPLOAD_MEDIA_TYPES));
+  done(isReadable ? undefined : unsupportedMediaType(UPLOAD_MEDIA_TYPES, UNCOMPRESSED));
 };
 
 /** @throws ApiError INVALID_FORMAT when the request has no body */
