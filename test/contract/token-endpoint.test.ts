@@ -193,6 +193,11 @@ suite('errors of the token endpoint (RFC 6749, section 5.2)', () => {
     }
   });
 
+  test('a form is read whatever charset it names: it has ASCII only', async () => {
+    const type = 'application/x-www-form-urlencoded; charset=ISO-8859-1';
+    assert.equal((await post(GRANT, { ...basic(service.alpha), 'content-type': type })).status, 200);
+  });
+
   test('another content type, method or size is an error in the envelope (docs/contract.md 2.1)', async () => {
     const other = { 'content-type': 'text/plain', ...basic(service.alpha) };
     assertError(await post(GRANT, other), 'UNSUPPORTED_MEDIA_TYPE', /application\/x-www-form-urlencoded/);

@@ -157,7 +157,7 @@ suite('NDJSON', () => {
   });
 
   test('the media type may carry a charset and capitals', async () => {
-    for (const type of ['application/x-ndjson; charset=utf-8', 'Application/X-NDJSON']) {
+    for (const type of ['application/x-ndjson; charset=utf-8', 'Application/X-NDJSON;charset="UTF-8"']) {
       assert.deepEqual(reportOf(await post(service, newLine(), { type })), only({ inserted: 1 }));
     }
   });
@@ -307,13 +307,16 @@ suite('Accept: application/x-ndjson', () => {
 });
 
 suite('other requests', () => {
-  test('other media types are 415', async () => {
+  test('other media types and charsets are 415', async () => {
     for (const type of [
       'text/plain',
       'application/xml',
       'application/x-ndjsonx',
       'application/jsonl',
       'text/csv',
+      // Regression: the charset was ignored, and the body read as UTF-8.
+      'application/x-ndjson; charset=latin1',
+      'application/json; charset=utf-16',
       null,
     ]) {
       const answer = await post(service, newLine(), { type });

@@ -53,7 +53,7 @@ const NO_JSON: BilingualText = {
 
 /** An onRequest hook: the content type is checked after the caller and before the body (docs/contract.md 7.2). */
 export const requireJson: onRequestHookHandler = ({ headers }, _reply, done) => {
-  const isReadable = isJson(headers['content-type'] ?? '') && isUncompressed(headers);
+  const isReadable = isUtf8Of(['application/json'], headers['content-type']) && isUncompressed(headers);
   done(isReadable ? undefined : new ApiError('UNSUPPORTED_MEDIA_TYPE'));
 };
 
@@ -61,12 +61,17 @@ export const requireJson: onRequestHookHandler = ({ headers }, _reply, done) => 
 export const isUncompressed = ({ 'content-encoding': coding = 'identity' }: FastifyRequest['headers']): boolean =>
   coding.toLowerCase() === 'identity';
 
-function isJson(contentType: string): boolean {
-  if (contentType === 'application/json') return true;
-  const [type, ...parameters] = partsOf(contentType.toLowerCase());
+/** Whether a body is of one of these types, and is in UTF-8 as far as its type says. */
+function isUtf8Of(types: readonly string[], contentType = ''): boolean {
+  if (types.includes(contentType)) return true;
+  const [type = '', ...parameters] = partsOf(contentType.toLowerCase());
+  if (!types.includes(type)) return false;
   const charset = parameters.find((parameter) => parameter.startsWith('charset='));
-  return type === 'application/json' && (charset === undefined || UTF_8.has(charset));
+  // A form has ASCII only, and libraries name charsets that differ elsewhere (Apache HttpClient 4: ISO-8859-1).
+  return charset === undefined || UTF_8.has(charset) || type === FORM;
 }
+
+export const FORM = 'application/x-www-form-urlencoded';
 
 const UTF_8 = new Set(['charset=utf-8', 'charset="utf-8"']);
 
@@ -93,12 +98,14 @@ export const allowEmptyBody: onRequestHookHandler = ({ headers }, _reply, done) 
   done();
 };
 
-/** An onRequest hook: a body of another type is UNSUPPORTED_MEDIA_TYPE. An empty body is left to the operation. */
+/**
+ * An onRequest hook: a body of another type, or in another charset than UTF-8, is UNSUPPORTED_MEDIA_TYPE. An empty body
+ * is left to the operation.
+ */
 export const requireBodyOf =
   (...types: readonly string[]): onRequestHookHandler =>
   ({ headers }, _reply, done) => {
-    const [type = ''] = (headers['content-type'] ?? '').split(';', 1);
-    const isAccepted = isBodyEmpty(headers) || types.includes(type.trim().toLowerCase());
+    const isAccepted = isBodyEmpty(headers) || isUtf8Of(types, headers['content-type']);
     done(isAccepted ? undefined : unsupportedMediaType(types, IN_UTF_8));
   };
 

@@ -8,9 +8,9 @@ import type { Notifications } from '../../postgres/notifications.ts';
 import { LANGUAGE_HEADERS } from '../envelope.ts';
 import { unavailable } from '../errors.ts';
 import { languageOf } from '../language.ts';
-import { requireBodyOf } from '../request-body.ts';
+import { FORM, requireBodyOf } from '../request-body.ts';
 import { authenticateClient, type ClientAuthenticationDependencies, OAuthError } from './client-authentication.ts';
-import { FORM, keySetSchema, metadataSchema, tokenSchema } from './schema.ts';
+import { keySetSchema, metadataSchema, tokenSchema } from './schema.ts';
 
 export interface TokenEndpointDependencies extends ClientAuthenticationDependencies {
   readonly notifications: Pick<Notifications, 'waitUntilCurrent'>;

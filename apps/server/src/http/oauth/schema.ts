@@ -1,8 +1,7 @@
 import { type TSchema, Type } from 'typebox';
 import { SCOPES } from '../../auth/scopes.ts';
+import { FORM } from '../request-body.ts';
 import { errorEnvelope, errorResponses, UNAUTHENTICATED_ERRORS } from '../schemas.ts';
-
-export const FORM = 'application/x-www-form-urlencoded';
 
 const common = { tags: ['Login'], security: [] };
 
