@@ -57,15 +57,22 @@ suite('a line that is not JSON is rejected by its number', () => {
     'no digit after the point': withRaw('TX9000000001', 'amount', '1.'),
     'a hexadecimal number': withRaw('TX9000000001', 'amount', '0x10'),
     'a thousands separator': withRaw('TX9000000001', 'amount', '150_000'),
-    'one name with two values': lineAbout('TX9000000001').replace('{', '{"status":"SUCCESS",'),
-    'one name with two values, one of them escaped': lineAbout('TX9000000001').replace(
-      '{',
-      String.raw`{"\u0073tatus":"SUCCESS",`,
-    ),
   };
   for (const [name, line] of Object.entries(lines)) {
     test(name, () => assertRejected(line, 'not valid JSON', 'TX9000000001'));
   }
+
+  /** Regression: the reason was "not valid JSON", and every other program called the line valid. */
+  test('one name with two values, as it is or escaped, at any depth: the reason says so', async () => {
+    const line = lineAbout('TX9000000001');
+    for (const name of ['status', String.raw`\u0073tatus`]) {
+      const twice = line.replace('{', `{"${name}":"SUCCESS",`);
+      await assertRejected(twice, 'a field is named twice, with different values', 'TX9000000001');
+    }
+    const inside = line.replace('{', '{"note":[{"a":1,"a":2}],');
+    await assertRejected(inside, 'a field is named twice, with different values', 'TX9000000001');
+    await assertRejected(inside.slice(0, -1), 'not valid JSON', 'TX9000000001');
+  });
 
   test('one name twice with the same value is accepted', async () => {
     const id = newId();

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BankDirectory } from '../domain/bank.ts';
+import { RepeatedName } from '../lib/exact-json.ts';
 import type { Causes, Span } from '../observability/tracing/tracing.ts';
 import type { AppliedUpdate, ReceivedUpdate } from '../transactions/decide.ts';
 import type { TransactionUpdater } from '../transactions/transaction-updater.ts';
@@ -146,6 +147,7 @@ function beginChunk(span: Span, updates: readonly ReceivedUpdate[], causes: Caus
 
 function parseErrorMessage(error: unknown): string {
   if (error instanceof InvalidUpdate) return error.message;
+  if (error instanceof RepeatedName) return 'a field is named twice, with different values';
   if (error instanceof SyntaxError) return 'not valid JSON';
   // The parser recurses, so nesting deeper than the stack throws a RangeError.
   if (error instanceof RangeError) return 'nested too deeply';

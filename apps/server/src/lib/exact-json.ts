@@ -5,10 +5,13 @@ const SHORT_LENGTH_MAX = 2_048;
 /** What walks through a value must not come to the end of its stack. */
 const DEPTH_MAX = 1_024;
 
+/** Valid JSON in which an object has one name twice: parsers disagree on which of the values counts. */
+export class RepeatedName extends SyntaxError {}
+
 /**
- * Parses JSON without loss: no number is rounded, and an object with one name and two different values is an error,
- * because parsers disagree on which value counts. Numbers may be `LosslessNumber`.
- * @throws SyntaxError, or RangeError for deep nesting
+ * Parses JSON without loss: no number is rounded, and an object with one name and two different values is an error.
+ * Numbers may be `LosslessNumber`.
+ * @throws SyntaxError, RepeatedName, or RangeError for deep nesting
  */
 export function parseExactJson(text: string): unknown {
   const long = text.length > SHORT_LENGTH_MAX ? scan(text) : null;
@@ -17,20 +20,25 @@ export function parseExactJson(text: string): unknown {
   if (hasAllOf(text, value) || JSON.stringify(value) === text) return value;
   // White space between the values, or characters that were escaped without need.
   const { members, hasNumbers } = long ?? scan(text);
-  return !hasNumbers && members === countMembers(value) ? value : parse(text);
+  return !hasNumbers && members === countMembers(value) ? value : parse(text, null, { onDuplicateKey });
+}
+
+/** Of two values that differ. */
+function onDuplicateKey(): never {
+  throw new RepeatedName('an object has one name twice, with different values');
 }
 
 /**
  * Parses JSON of which only strings count: its numbers may be rounded. An object with one name twice is an error. For
  * texts that may be long: it never takes the slow way, and the members of all objects have a bound, because an object
  * with thousands of names takes V8 as long as that.
- * @throws SyntaxError, or RangeError for deep nesting or more members
+ * @throws SyntaxError, RepeatedName, or RangeError for deep nesting or more members
  */
 export function parseJsonStrings(text: string, membersMax: number): unknown {
   const { members } = scan(text);
   if (members > membersMax) throw new RangeError(`more than ${membersMax} members`);
   const value: unknown = JSON.parse(text);
-  if (countMembers(value) !== members) throw new SyntaxError('an object has one name twice');
+  if (countMembers(value) !== members) throw new RepeatedName('an object has one name twice');
   return value;
 }
 
