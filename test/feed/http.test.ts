@@ -85,6 +85,18 @@ suite('JSON', () => {
     assert.equal(answer.json.message, 'Feed applied, but not every line: see conflicts and rejected');
   });
 
+  /** Regression: the message was "Feed applied, but not every line". */
+  test('of which nothing is applied: the message says so', async () => {
+    const conflicting = newUpdate();
+    assert.deepEqual(reportOf(await post(service, JSON.stringify(conflicting))), only({ inserted: 1 }));
+    const answer = await post(service, JSON.stringify([{}, { ...conflicting, amount: '1.00' }]), JSON_TYPE);
+    const { conflicts, rejected } = reportOf(answer);
+    assert.deepEqual([conflicts.length, rejected.length], [1, 1]);
+    assert.equal(answer.json.message, 'No line was applied: see conflicts and rejected');
+    const unchanged = await post(service, JSON.stringify([{}, conflicting]), JSON_TYPE);
+    assert.equal(unchanged.json.message, 'Feed applied, but not every line: see conflicts and rejected');
+  });
+
   test('an empty array is an empty feed', async () => {
     const answer = await post(service, '[]', JSON_TYPE);
     assert.deepEqual(reportOf(answer), only({}));

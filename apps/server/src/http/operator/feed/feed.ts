@@ -117,6 +117,10 @@ function counts(run: FeedRun): string {
 }
 
 function messageFor(run: FeedRun): string {
-  const { conflicts, rejected } = run.progress();
-  return conflicts + rejected === 0 ? 'Feed applied' : 'Feed applied, but not every line: see conflicts and rejected';
+  const { inserted, advanced, unchanged, conflicts, rejected } = run.progress();
+  if (conflicts + rejected === 0) return 'Feed applied';
+  const isAnyApplied = inserted + advanced + unchanged > 0;
+  return isAnyApplied
+    ? 'Feed applied, but not every line: see conflicts and rejected'
+    : 'No line was applied: see conflicts and rejected';
 }
