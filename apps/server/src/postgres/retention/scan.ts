@@ -4,8 +4,8 @@ import { databaseOfClient, listClientIds } from '../distributed/one-client.ts';
 /** Deletes old records in batches. A pass goes over all clients, some in each batch. */
 export interface RetentionScan {
   /**
-   * Examines the next records from before then. Resolves to how many it deleted. At the end of a pass on a distributed
-   * PostgreSQL, rejects with the first error that the pass went on after.
+   * Examines the next records from before then. Resolves to how many it deleted. At the end of a pass, rejects with the
+   * first error that the pass went on after: a pass that failed for a client is not complete.
    */
   deleteBatch(before: Date): Promise<number>;
   /** Whether the pass has not ended: a batch may have deleted none. The batch after its end begins another. */
@@ -59,8 +59,8 @@ export function createRetentionScan<Position>(
 ): RetentionScan {
   const positions = new Map<string, Position>();
   let beganMs = nowMs();
-  /** Those that this pass has not examined to their end. */
-  let clients: string[] = [];
+  /** The clients that this pass has not examined to their end, by the batch that they are in. */
+  const left: string[][] = [];
   /** Of clients that this pass goes on without. */
   const failures: unknown[] = [];
 
@@ -69,26 +69,29 @@ export function createRetentionScan<Position>(
       positions.clear();
       beganMs = nowMs();
     }
-    clients = await listClientIds(database);
+    const clients = await listClientIds(database);
+    while (clients.length > 0) left.push(clients.splice(0, CLIENTS_PER_BATCH));
   }
 
   return {
     async deleteBatch(before) {
-      if (clients.length === 0) {
+      if (left.length === 0) {
         if (failures.length > 0) throw failures.splice(0)[0];
         await beginPass();
       }
-      // When it fails, the pass goes on without these, and the next pass has them again: a node that is away must not
-      // keep the records of clients on the others.
-      const own = clients.splice(0, CLIENTS_PER_BATCH);
+      const own = left.shift() ?? [];
       const from = own.map((clientId) => ({ clientId, position: positions.get(clientId) ?? null }));
       const { failed, ...batch } = await scanClients(database, { before, limit, clients: from }, scan);
       for (const { clientId, position } of batch.positions) if (position !== null) positions.set(clientId, position);
-      failures.push(...failed.values());
-      if (batch.isFull) clients.unshift(...own.filter((clientId) => !failed.has(clientId)));
+      if (batch.isFull) left.unshift(own.filter((clientId) => !failed.has(clientId)));
+      // A statement about several clients does not say which of them it fails for. Each is examined alone: what fails
+      // for one client must not keep the records of others.
+      if (failed.size > 1 && !database.distributed) left.push(...own.map((clientId) => [clientId]));
+      // The pass goes on without these, and the next pass has them again.
+      else failures.push(...failed.values());
       return batch.deleted;
     },
-    hasMore: () => clients.length > 0 || failures.length > 0,
+    hasMore: () => left.length > 0 || failures.length > 0,
   };
 }
 
@@ -97,14 +100,21 @@ interface ScannedClients<Position> extends ScannedBatch<Position> {
   readonly failed: ReadonlyMap<string, unknown>;
 }
 
-/** All clients at once; on a distributed PostgreSQL client by client, until the batch is full. */
+/** All clients at once, so all of them may fail; on a distributed PostgreSQL client by client, until it is full. */
 async function scanClients<Position>(
   database: Database,
   batch: Batch<Position>,
   scan: ScanClients<Position>,
 ): Promise<ScannedClients<Position>> {
   const failed = new Map<string, unknown>();
-  if (!database.distributed) return { ...(await scan(database, batch)), failed };
+  if (!database.distributed) {
+    try {
+      return { ...(await scan(database, batch)), failed };
+    } catch (error) {
+      for (const { clientId } of batch.clients) failed.set(clientId, error);
+      return { deleted: 0, isFull: false, positions: [], failed };
+    }
+  }
   const positions: ClientPosition<Position>[] = [];
   let deleted = 0;
   for (const client of batch.clients) {
