@@ -94,6 +94,18 @@ suite('the status of a transaction', () => {
     });
   });
 
+  test('begins when its core says, and when the update arrives if that is more than 12 hours earlier', () => {
+    const { status: _, ...first } = known;
+    const createdAtOf = (createdAt: string): unknown => {
+      const result = applyUpdate(null, { ...first, status: 'PROCESS', createdAt }, at(NOW));
+      assert.ok(result.outcome === 'inserted');
+      return [result.transaction.createdAt, result.difference !== undefined];
+    };
+    const [last, later] = [0, 1].map((ms) => new Date(Date.parse(NOW) + 12 * 3_600_000 + ms).toISOString());
+    assert.deepEqual(createdAtOf(last ?? ''), [last, false]);
+    assert.deepEqual(createdAtOf(later ?? ''), [NOW, true]);
+  });
+
   test('never leaves a final status; only final fields and rail change, and each event raises the version', () => {
     fc.assert(
       fc.property(fc.array(anyUpdate(), { maxLength: 12 }), (updates) => {

@@ -218,11 +218,28 @@ suite('a line with an invalid field is rejected by its number, and the reason na
         'TX9000000001',
       );
     }
-    const extremes = ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z'].map((time) => [newId(), time] as const);
+    const last = newId();
+    const extremes = [
+      [newId(), '0001-01-01T00:00:00Z'],
+      [last, '9999-12-31T23:59:59.999Z'],
+    ] as const;
     const first = extremes.map(([id, time]) => lineAbout(id, { created_at: time }));
-    assert.deepEqual(reportOf(await post(service, first.join('\n'))), only({ inserted: 2 }));
+    const ofLast = (reason: string) => ({ differences: [{ line: 2, transaction_id: last, reason }] });
+    assert.deepEqual(
+      reportOf(await post(service, first.join('\n'))),
+      only({
+        inserted: 2,
+        ...ofLast('created_at: more than 12 hours after the update arrived; that time is stored instead'),
+      }),
+    );
     const final = extremes.map(([id, time]) => lineAbout(id, { created_at: time, status: 'SUCCESS' }));
-    assert.deepEqual(reportOf(await post(service, final.join('\n'))), only({ advanced: 2 }));
+    assert.deepEqual(
+      reportOf(await post(service, final.join('\n'))),
+      only({
+        advanced: 2,
+        ...ofLast('created_at: another value than in an earlier status update; the first value stays'),
+      }),
+    );
   });
 
   test('a time in any zone is stored in UTC, truncated to milliseconds', async () => {

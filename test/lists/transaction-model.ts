@@ -39,14 +39,16 @@ const banks = createBankDirectory(bankEntries);
 export const BANK_CODES = ['014', 'bca', 'CENAIDJA', 'CENAIDJAXXX', 'BRI', '002', '009', 'KOPERASI-1'];
 export const ACCOUNTS = ['1234567890', '0012345678', '5500001', '9990000000000001'];
 export const AMOUNTS = ['1.00', '150000.00', '150000.01', '99999.99', '9007199254740993.01', '9007199254740993.02'];
+/** In six hours, without the end of the second: a feed stores no time that is more than 12 hours ahead. */
+const LATER = new Date(Date.now() + 6 * 3_600_000).toISOString().slice(0, -'.123Z'.length);
 /** Few, so that many transactions have the same. The latest ones are not overdue yet. */
 export const TIMES = [
   '2026-11-01T00:00:00.000Z',
   '2026-11-01T00:00:00.001Z',
   '2026-11-02T12:00:00.000Z',
   '2026-11-03T23:59:59.999Z',
-  '2098-01-01T00:00:00.000Z',
-  '2098-01-01T00:00:00.500Z',
+  `${LATER}.000Z`,
+  `${LATER}.500Z`,
 ];
 
 /** The same transactions for the same random numbers. */
@@ -84,8 +86,9 @@ export async function feedTransactions(service: TestService, transactions: reado
   if (status !== 200) throw new Error(text);
 }
 
-const isLate = (transaction: ModelTransaction): boolean =>
-  transaction.status === 'PROCESS' && transaction.created_at < '2027';
+/** Whether it is overdue. */
+export const isLate = (transaction: ModelTransaction): boolean =>
+  transaction.status === 'PROCESS' && transaction.created_at < LATER;
 
 function bankOf(code: string): string {
   const bank = banks.find(code);

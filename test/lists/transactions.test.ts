@@ -17,6 +17,7 @@ import {
   type Filter,
   feedTransactions,
   isContradictory,
+  isLate,
   type ModelTransaction,
   modelTransactions,
   TIMES,
@@ -38,7 +39,7 @@ before(async () => {
   ofAlpha = modelTransactions(random, 'alpha', COUNT);
   ofBeta = modelTransactions(random, 'beta', COUNT / 4);
   await feedTransactions(service, [...ofAlpha, ...ofBeta]);
-  const late = [...ofAlpha, ...ofBeta].filter(({ status, created_at: at }) => status === 'PROCESS' && at < '2027');
+  const late = [...ofAlpha, ...ofBeta].filter(isLate);
   await eventually('late transactions are marked overdue', async () => {
     const rows = await service.app.database.query<{ count: number }>(
       'select count(*)::integer as count from tiba.transactions where overdue_since is not null',

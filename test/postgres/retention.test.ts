@@ -121,6 +121,28 @@ for (const [index, [state, { expectedBy, overdueSince }]] of Object.entries(IN_P
   });
 }
 
+/** Regression: it was found by its creation time only, or when it was overdue. */
+test('the messages of a transaction in PROCESS stay when its core says that it was created in two days', async () => {
+  const client = await addOwnClient(service);
+  const { clientId } = client;
+  const key = { clientId, transactionId: 'RA0000000001' };
+  const created_at = daysAgo(-2).toISOString();
+  const ahead = { client_id: clientId, transaction_id: key.transactionId, reference_id: 'RA', created_at };
+  const { json } = await service.feed(statusUpdate(ahead));
+  const reason = 'created_at: more than 12 hours after the update arrived; that time is stored instead';
+  assert.deepEqual(json.data?.['differences'], [{ line: 1, transaction_id: key.transactionId, reason }]);
+  await sql("update tiba.status_messages set received_at = received_at - interval '1 day' where client_id = $1", [
+    clientId,
+  ]);
+  const { database } = service.app;
+  assert.deepEqual(await batches(() => deleteStatusMessages(database, daysAgo(1 / 24), 10)), []);
+  const [update, ...others] = await listStatusUpdates(database, key, 10);
+  assert.deepEqual([update?.outcome, update?.reason, others], ['inserted', reason, []]);
+  assert.ok(update?.raw?.includes(created_at), 'what the core said is kept');
+  await service.feed(statusUpdate({ ...ahead, status: 'SUCCESS' }));
+  assert.deepEqual(await batches(() => deleteStatusMessages(database, daysAgo(1 / 24), 10)), [1]);
+});
+
 test('events go, except for one with an open delivery; a reader before them gets 410 and goes on', async () => {
   const client = await addOwnClient(service);
   const receiver = await startHttpReceiver();

@@ -4,8 +4,8 @@ import { addMoney } from './money.ts';
 import { FEED_FIELD_NAMES, isFinal, NEXT_STATUSES, type StatusUpdate, type Transaction } from './transaction.ts';
 
 /**
- * The outcome of one status update. `difference` names the fields of which the transaction keeps an earlier value; the
- * rest of the update was applied.
+ * The outcome of one status update. `difference` names the fields of which the transaction has another value; the rest
+ * of the update was applied.
  */
 export type UpdateResult =
   | {
@@ -160,7 +160,8 @@ const nextVersion = (known: Transaction, { versionFloor }: Pick<UpdateContext, '
 function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs }: UpdateContext): UpdateResult {
   const reason = rejectionAsFirst(update);
   if (reason !== null) return { outcome: 'rejected', reason };
-  const createdAt = update.createdAt ?? now;
+  const isAhead = update.createdAt !== undefined && isFarAhead(update.createdAt, now);
+  const createdAt = isAhead ? now : (update.createdAt ?? now);
   const events = eventsOf(update);
   const transaction = newTransaction(update, {
     status: update.status,
@@ -171,8 +172,20 @@ function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs
     version: versionFloor + Math.max(1, events.length),
     expectedBy: isFinal(update.status) ? null : addMs(createdAt, expectedMs(update.bankCode ?? '')),
   });
-  return { outcome: 'inserted', transaction, events };
+  return { outcome: 'inserted', transaction, events, ...(isAhead ? { difference: FAR_AHEAD } : {}) };
 }
+
+/**
+ * A core that calls local time UTC may be nearly 12 hours ahead. The retention finds the transactions in PROCESS whose
+ * messages stay by when they were created (postgres/retention/status-messages.ts): with a later time, it would delete
+ * their messages.
+ */
+const AHEAD_MAX_MS = 12 * 60 * 60 * 1_000;
+
+const FAR_AHEAD = 'created_at: more than 12 hours after the update arrived; that time is stored instead';
+
+/** Compares the texts first: a feed pays for it with each line. */
+const isFarAhead = (createdAt: string, now: string): boolean => createdAt > now && createdAt > addMs(now, AHEAD_MAX_MS);
 
 /** What the status and the time say of a new transaction, beside its update. */
 type Progress = Pick<

@@ -14,13 +14,13 @@ const ARCHIVED_UNTIL = `(
       order by v.sequence limit 1) next
    where true ${ofClient('s')})`;
 
-/** SQL: a time that a core gives may be local time, and say that it is UTC. */
-const CREATED_BEFORE = "$1::timestamptz + interval '12 hours'";
+/** SQL: no stored time is more than 12 hours ahead of its arrival. Clocks differ by less than an hour. */
+const CREATED_BEFORE = "$1::timestamptz + interval '13 hours'";
 
 /**
  * SQL: the transactions in PROCESS that can have messages from before then. An index has those that were created before
- * then, which are few, however many are in PROCESS; those that became overdue long ago are few as well, and may have
- * been created later, as their core says.
+ * then, which are few, however many are in PROCESS. Those that became overdue long ago are few as well, and some were
+ * stored with a later time, before the feed replaced such times.
  */
 const IN_PROCESS = `
   select client_id, transaction_id, inserted_by from tiba.transactions t

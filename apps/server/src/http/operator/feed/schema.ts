@@ -58,7 +58,10 @@ const StatusUpdateSchema = Type.Object(
     account_number: optional(text('5 to 34 digits.', '1234567890'), 'Required in the first update.'),
     account_name: optional(text("The recipient's name.", 'KARTIKA PRASETYO'), 'Required in the first update.'),
     description: optional(text('Free text.', 'Refund of order 2026-099'), 'Empty unless given.'),
-    created_at: optional(instant('When it was created.', '2026-11-21T04:32:26Z'), 'Now unless given.'),
+    created_at: optional(
+      instant('When it was created.', '2026-11-21T04:32:26Z'),
+      'Now unless given, or more than 12 hours ahead.',
+    ),
     processed_at: optional(
       instant('When it became final.', '2026-11-21T04:32:31Z'),
       'Now unless given; not allowed with PROCESS.',
@@ -121,13 +124,13 @@ const FeedReportSchema = Type.Object(
           line,
           transaction_id: text('The transaction.', 'TB2026112100000001'),
           reason: text(
-            'Which fields keep their first value.',
+            'Which fields have another value, and why.',
             'bank_reference: another value than in an earlier status update; the first value stays',
           ),
         },
         { title: 'FeedDifference', additionalProperties: false },
       ),
-      { description: 'Updates that were applied and counted, but for these fields, which keep their first value.' },
+      { description: 'Updates that were applied and counted, but for these fields, which have another value.' },
     ),
     unlisted: count('Conflicts, rejected updates and differences beyond the 10,000 that are listed.', 0),
     restored_at: nullable(
