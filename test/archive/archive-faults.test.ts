@@ -5,7 +5,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { inspect } from 'node:util';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { listDirectory } from '../../apps/server/src/archive/archive-directory.ts';
+import { listDirectory, readChecksums } from '../../apps/server/src/archive/archive-directory.ts';
 import { removeUncounted } from '../../apps/server/src/archive/archive-transactions.ts';
 import { restoreArchive } from '../../apps/server/src/archive/restore-archive.ts';
 import { createEraser } from '../../apps/server/src/domain/eraser.ts';
@@ -76,6 +76,38 @@ test('files of a process that lost its lease do not count', async () => {
   assert.equal(lost.files, 0);
   assert.deepEqual(await listDirectory(directory), before);
   assert.equal((await run()).transactions, 2);
+});
+
+/** Regression: the next holder found that list, left it, and `archive adopt` did not know the file that it counted. */
+test('a process that lost its lease writes no list of checksums beside the next one', async () => {
+  const { database } = service.app;
+  await run();
+  await addOldClient(2);
+  const counting = Promise.withResolvers<void>();
+  const lostEnded = Promise.withResolvers<void>();
+  const slow: Database = {
+    ...database,
+    async transaction(work, options) {
+      counting.resolve();
+      await lostEnded.promise;
+      return database.transaction(work, options);
+    },
+  };
+  const next: ReturnType<typeof run>[] = [];
+  let holds = 0;
+  const hold = async (): Promise<boolean> => {
+    holds += 1;
+    if (holds === 2) {
+      next.push(run({ database: slow }));
+      await counting.promise;
+    }
+    return holds === 1;
+  };
+  assert.equal((await run({ lease: { hold, isHeld: () => Promise.resolve(false) } })).isComplete, false);
+  lostEnded.resolve();
+  assert.equal((await next[0])?.transactions, 2);
+  const listed = [...(await readChecksums(directory)).keys()].filter((file) => file !== '');
+  assert.deepEqual(listed.sort(), await listDirectory(directory));
 });
 
 test('when the archive cannot even begin, the retention waits', async () => {

@@ -89,7 +89,8 @@ export async function archiveTransactions(run: ArchiveRun): Promise<ArchiveResul
       }
     }
   } finally {
-    if (!(await hasChecksums(directory))) {
+    // Beside the next holder, the list could lack a file that is being counted, and that holder would find a list.
+    if (!(await hasChecksums(directory)) && (await run.lease.hold())) {
       await writeChecksums(directory, listArchiveFiles(database, { clientId: null, month: null }));
     }
   }
