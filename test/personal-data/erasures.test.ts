@@ -3,7 +3,8 @@ import { after, before, suite, test } from 'node:test';
 import { readArchiveFile } from '../../apps/server/src/archive/archive-directory.ts';
 import { parseArchiveLine } from '../../apps/server/src/archive/archive-line.ts';
 import { type ErasureResult, erasePerson } from '../../apps/server/src/personal-data/erase-person.ts';
-import { createPerson } from '../../apps/server/src/personal-data/person.ts';
+import { exportPerson } from '../../apps/server/src/personal-data/export-person.ts';
+import { createPerson, type Person } from '../../apps/server/src/personal-data/person.ts';
 import { listArchiveFiles } from '../../apps/server/src/postgres/archive-files.ts';
 import type { Database, Query } from '../../apps/server/src/postgres/database.ts';
 import { readHistories, type TransactionHistory } from '../../apps/server/src/postgres/transaction-histories.ts';
@@ -49,6 +50,12 @@ interface ErasureOptions {
   readonly directory?: string | null;
 }
 
+const personOf = (accountNumber: string, bankCode?: string): Person =>
+  createPerson(accountNumber, bankCode === undefined ? null : testBanks.find(bankCode), {
+    banks: testBanks,
+    dataKey: Buffer.alloc(32, 7),
+  });
+
 /** The legal hold is ten years. */
 const erase = (
   accountNumber: string,
@@ -56,10 +63,7 @@ const erase = (
 ): Promise<ErasureResult> =>
   erasePerson({
     database: over,
-    person: createPerson(accountNumber, bankCode === undefined ? null : testBanks.find(bankCode), {
-      banks: testBanks,
-      dataKey: Buffer.alloc(32, 7),
-    }),
+    person: personOf(accountNumber, bankCode),
     directory,
     holdBefore: daysAgo(3_650),
     isDryRun: false,
@@ -330,4 +334,31 @@ test('a number with dashes in an archived conflict is erased from the file too',
   assert.deepEqual(messages.at(-1), ['9900000004', 'BUDI SANTOSO', 'instead of ERASED, ERASED']);
   const again = await erase(number, { directory });
   assert.deepEqual([again.transactions, again.archivedTransactions], [0, 0]);
+});
+
+/** Regression: the export ended with an error about a missing file, although nothing was missing. */
+test('an export reads the file that takes the place of one which another person is erased from meanwhile', async () => {
+  const [number, other] = ['7700110013', '7700110014'];
+  await feed(paid('TPE000000013', { account_number: number }), 'inserted');
+  await feed(paid('TPE000000014', { account_number: other }), 'inserted');
+  await setup.sql(`update tiba.events set occurred_at = ${daysEarlier('occurred_at', 100)}`);
+  assert.equal((await setup.archive()).files, 1);
+  const { directory } = setup;
+  let erased = 0;
+  const over: Database = {
+    ...database,
+    async query(text: string, values?: readonly unknown[], name?: string) {
+      const rows = await database.query(text, values, name);
+      if (erased === 0 && text.includes('from tiba.archive_files')) {
+        ({ archiveFiles: erased } = await erase(other, { directory }));
+      }
+      return rows as never[];
+    },
+  };
+  const records = await Array.fromAsync(exportPerson(over, personOf(number), directory));
+  assert.equal(erased, 1);
+  assert.deepEqual(
+    records.map(({ where }) => where),
+    ['transactions', 'archive'],
+  );
 });

@@ -1,6 +1,7 @@
+import { placeOf } from '../archive/archive-directory.ts';
 import { toArchiveLine } from '../archive/archive-line.ts';
 import { findAccountChecks } from '../postgres/account-checks.ts';
-import { listArchiveFiles } from '../postgres/archive-files.ts';
+import { countsInArchive, listArchiveFiles } from '../postgres/archive-files.ts';
 import type { Database } from '../postgres/database.ts';
 import { listValidationRowsOf } from '../postgres/personal-data.ts';
 import type { Person } from './person.ts';
@@ -56,9 +57,28 @@ export async function* exportPerson(
     }
   }
   if (directory === null) return;
-  for await (const file of listArchiveFiles(database, { clientId: null, month: null })) {
-    for (const history of await findInFile(directory, file, person)) {
-      yield { where: 'archive', file: file.path, ...parse(toArchiveLine(history)) };
+  yield* exportFromArchive(database, person, directory);
+}
+
+/** Of a file that an erasure replaces meanwhile, the file that takes its place is read instead. */
+async function* exportFromArchive(database: Database, person: Person, directory: string): AsyncGenerator<PersonRecord> {
+  /** Places and not paths: a file that is replaced after it was read is not exported twice. */
+  const read = new Set<string>();
+  for (let isReplaced = true; isReplaced; ) {
+    isReplaced = false;
+    for await (const file of listArchiveFiles(database, { clientId: null, month: null })) {
+      const place = placeOf(file.path);
+      if (read.has(place)) continue;
+      const found = await findInFile(directory, file, person).catch(async (error: unknown) => {
+        if (await countsInArchive(database, file)) throw error;
+        return null;
+      });
+      if (found === null) {
+        isReplaced = true;
+        continue;
+      }
+      read.add(place);
+      for (const history of found) yield { where: 'archive', file: file.path, ...parse(toArchiveLine(history)) };
     }
   }
 }
