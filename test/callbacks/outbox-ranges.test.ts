@@ -5,8 +5,8 @@ import { claimDeliveries, findDueEndpoints } from '../../apps/server/src/postgre
 import { findDelivery, listDeliveries } from '../../apps/server/src/postgres/callback-history.ts';
 import { listUndelivered } from '../../apps/server/src/postgres/callback-outbox-list.ts';
 import { outboxRangesOf, takeOutOfRanges } from '../../apps/server/src/postgres/callback-outbox-ranges.ts';
-import { countReplay, replayDelivery, replayRange } from '../../apps/server/src/postgres/callback-replays.ts';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
+import { countReplay, replayDelivery, replayRange } from '../../apps/server/src/postgres/delivery-replays.ts';
 import { insertEvents } from '../../apps/server/src/postgres/events.ts';
 import { scanEvents } from '../../apps/server/src/postgres/retention/events.ts';
 import { readHistories } from '../../apps/server/src/postgres/transaction-histories.ts';

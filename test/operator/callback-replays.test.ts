@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { claimDeliveries } from '../../apps/server/src/postgres/callback-deliveries.ts';
+import { advanceReplay } from '../../apps/server/src/postgres/callback-replays.ts';
 import { listEvents } from '../../apps/server/src/postgres/events.ts';
-import { advanceReplay } from '../../apps/server/src/postgres/range-replays.ts';
 import { feedSuccesses, openSql, register } from '../callbacks/endpoints-harness.ts';
 import { assertError, assertSuccess } from '../contract/assertions.ts';
 import { eventually } from '../support/eventually.ts';

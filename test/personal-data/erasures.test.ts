@@ -338,9 +338,9 @@ test('a number with dashes in an archived conflict is erased from the file too',
 
 /** Regression: the export ended with an error about a missing file, although nothing was missing. */
 test('an export reads the file that takes the place of one which another person is erased from meanwhile', async () => {
-  const [number, other] = ['7700110013', '7700110014'];
-  await feed(paid('TPE000000013', { account_number: number }), 'inserted');
-  await feed(paid('TPE000000014', { account_number: other }), 'inserted');
+  const [number, other] = ['7700110023', '7700110024'];
+  await feed(paid('TPE000000023', { account_number: number }), 'inserted');
+  await feed(paid('TPE000000024', { account_number: other }), 'inserted');
   await setup.sql(`update tiba.events set occurred_at = ${daysEarlier('occurred_at', 100)}`);
   assert.equal((await setup.archive()).files, 1);
   const { directory } = setup;

@@ -6,7 +6,7 @@ import { unavailable } from '../http/errors.ts';
 import { resolveDestination } from '../outbound/destination.ts';
 import { createGuardedHttp } from '../outbound/guarded-http.ts';
 import { createDnsResolver, resolveBySystem } from '../outbound/name-resolution.ts';
-import { deleteRangeReplays } from '../postgres/range-replays.ts';
+import { deleteRangeReplays } from '../postgres/callback-replays.ts';
 import type { AppContext } from './app-context.ts';
 import type { PostgresServices } from './postgres.ts';
 import { openRetention } from './retention.ts';

@@ -2,7 +2,7 @@ import { FEED_FIELD_NAMES, type Transaction } from '../domain/transaction.ts';
 import { isJsonObject, type JsonObject } from '../lib/exact-json.ts';
 import type { ArchiveFileKey } from '../postgres/archive-files.ts';
 import type { Attempt } from '../postgres/callback-history.ts';
-import type { StatusUpdate } from '../postgres/status-updates.ts';
+import type { StatusUpdateRecord } from '../postgres/status-updates.ts';
 import type { HistoryDelivery, HistoryEvent, TransactionHistory } from '../postgres/transaction-histories.ts';
 import { ArchiveFileError, type NumberedLine } from './archive-directory.ts';
 
@@ -78,9 +78,9 @@ const listOf = (value: JsonObject, name: string): JsonObject[] => {
   return list as JsonObject[];
 };
 
-const toStatusUpdate = (fields: JsonObject): StatusUpdate => ({
+const toStatusUpdate = (fields: JsonObject): StatusUpdateRecord => ({
   statusUpdateId: fields['status_update_id'] as string,
-  outcome: fields['outcome'] as StatusUpdate['outcome'],
+  outcome: fields['outcome'] as StatusUpdateRecord['outcome'],
   reason: fields['reason'] as string | null,
   source: fields['source'] as string | null,
   receivedAt: typeof fields['received_at'] === 'string' ? new Date(fields['received_at']) : null,

@@ -1,8 +1,8 @@
 import { repeat } from '../lib/repeat.ts';
 import { createFailureLog } from '../observability/failure-log.ts';
 import type { Log } from '../observability/log.ts';
+import { advanceReplay, completeReplays, type EndpointReplay, listOpenReplays } from '../postgres/callback-replays.ts';
 import type { Database } from '../postgres/database.ts';
-import { advanceReplay, completeReplays, type EndpointReplay, listOpenReplays } from '../postgres/range-replays.ts';
 
 /**
  * Carries out replays of many callbacks that operators ordered. A replay makes deliveries due, a few at a time, and

@@ -35,7 +35,7 @@ import {
 import { readHistories, type TransactionHistory } from '../postgres/transaction-histories.ts';
 import type { TransactionKey } from '../postgres/transactions.ts';
 import { concerns, eraseHistory, type Person } from './person.ts';
-import { byClient, findHistories, findInFile } from './person-records.ts';
+import { findHistories, findInFile, idsByClient } from './person-records.ts';
 
 export interface Erasure {
   readonly database: Database;
@@ -233,7 +233,7 @@ const toFoundLine = (file: ArchiveFile, history: TransactionHistory, holdBefore:
  */
 async function findHeld(erasure: Erasure, lines: readonly FoundLine[]): Promise<Set<string>> {
   const held = new Set(lines.filter(({ isHeld }) => isHeld).map(({ key }) => key));
-  for (const [clientId, ids] of byClient(lines)) {
+  for (const [clientId, ids] of idsByClient(lines)) {
     for (let start = 0; start < ids.length; start += HISTORIES_BATCH) {
       await requireLease(erasure);
       const histories = await readHistories(erasure.database, clientId, ids.slice(start, start + HISTORIES_BATCH));

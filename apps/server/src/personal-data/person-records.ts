@@ -19,7 +19,7 @@ export async function* findHistories(database: Database, person: Person): AsyncG
     listTransactionsWithConflicts(database),
   ]) {
     for await (const page of list) {
-      for (const [clientId, ids] of byClient(
+      for (const [clientId, ids] of idsByClient(
         page.filter(({ clientId, transactionId }) => !seen.has(keyOf(clientId, transactionId))),
       )) {
         const found = (await readHistories(database, clientId, ids)).filter((history) => concerns(person, history));
@@ -30,7 +30,7 @@ export async function* findHistories(database: Database, person: Person): AsyncG
   }
 }
 
-export function byClient(keys: readonly TransactionKey[]): Map<string, string[]> {
+export function idsByClient(keys: readonly TransactionKey[]): Map<string, string[]> {
   const clients = new Map<string, string[]>();
   for (const { clientId, transactionId } of keys) {
     clients.set(clientId, [...(clients.get(clientId) ?? []), transactionId]);

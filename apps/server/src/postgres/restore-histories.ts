@@ -2,7 +2,7 @@ import { transactionJson } from '../domain/transaction.ts';
 import { type Database, DatabaseContended, type Query } from './database.ts';
 import { databaseOfClient } from './distributed/one-client.ts';
 import { compressMessages, decompressMessages } from './status-messages.ts';
-import { IDS_PER_ROW, messageRowOf, type StatusUpdate } from './status-updates.ts';
+import { IDS_PER_ROW, isNamedByTransaction, messageRowOf, type StatusUpdateRecord } from './status-updates.ts';
 import type { HistoryEvent, TransactionHistory } from './transaction-histories.ts';
 import { insertTransactions } from './transaction-inserts.ts';
 import { lockTransactions } from './transaction-locks.ts';
@@ -67,13 +67,9 @@ async function insertMissing(query: Query, histories: readonly TransactionHistor
   }
 }
 
-/** A transaction names these two updates itself, where there is nothing to say about them. */
-const isPlain = ({ outcome, reason }: StatusUpdate): boolean =>
-  reason === null && (outcome === 'inserted' || outcome === 'advanced');
-
 function toStored({ transaction, statusUpdates }: TransactionHistory): TransactionToStore {
-  const idOf = (wanted: StatusUpdate['outcome']): string | null =>
-    statusUpdates.find((update) => update.outcome === wanted && isPlain(update))?.statusUpdateId ?? null;
+  const idOf = (wanted: StatusUpdateRecord['outcome']): string | null =>
+    statusUpdates.find((update) => update.outcome === wanted && isNamedByTransaction(update))?.statusUpdateId ?? null;
   return { transaction, insertedBy: idOf('inserted'), advancedBy: idOf('advanced') };
 }
 
@@ -83,7 +79,7 @@ async function insertStatusUpdates(
   histories: readonly TransactionHistory[],
 ): Promise<void> {
   const others = histories.flatMap(({ transaction: { transactionId }, statusUpdates }) =>
-    statusUpdates.filter((update) => !isPlain(update)).map((update) => ({ transactionId, update })),
+    statusUpdates.filter((update) => !isNamedByTransaction(update)).map((update) => ({ transactionId, update })),
   );
   await query(
     `insert into tiba.other_status_updates (client_id, transaction_id, status_update_id, outcome, reason)
@@ -105,8 +101,8 @@ async function insertStatusUpdates(
 }
 
 /** A row of messages is shared by transactions that may be in other files: it is completed message by message. */
-async function insertMessages(query: Query, clientId: string, updates: readonly StatusUpdate[]): Promise<void> {
-  const byRow = new Map<number, StatusUpdate[]>();
+async function insertMessages(query: Query, clientId: string, updates: readonly StatusUpdateRecord[]): Promise<void> {
+  const byRow = new Map<number, StatusUpdateRecord[]>();
   for (const update of updates) {
     if (update.raw === null) continue;
     const row = messageRowOf(update.statusUpdateId);
@@ -130,7 +126,7 @@ async function insertMessages(query: Query, clientId: string, updates: readonly 
   }
 }
 
-function completeMessages(messages: string[], updates: readonly StatusUpdate[]): boolean {
+function completeMessages(messages: string[], updates: readonly StatusUpdateRecord[]): boolean {
   let isChanged = false;
   for (const { statusUpdateId, raw } of updates) {
     const position = Number(statusUpdateId) % IDS_PER_ROW;

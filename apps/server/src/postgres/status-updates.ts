@@ -4,7 +4,7 @@ import type { Database, Query } from './database.ts';
 import { compressMessages, decompressMessages } from './status-messages.ts';
 import type { TransactionKey } from './transactions.ts';
 
-export interface StatusUpdateRecord extends TransactionKey {
+export interface NewStatusUpdate extends TransactionKey {
   /** Where the update came from: the client_id of the feed, `rail:` and the rail, or `clock`. */
   readonly source: string;
   /** The message as it was received: JSON text. */
@@ -25,7 +25,7 @@ export const firstIdOfRow = (statusUpdateId: string): string =>
  * Stores the messages of status updates, those of one client and source compressed together. Returns an ID for each,
  * in the same order.
  */
-export async function insertStatusMessages(query: Query, updates: readonly StatusUpdateRecord[]): Promise<number[]> {
+export async function insertStatusMessages(query: Query, updates: readonly NewStatusUpdate[]): Promise<number[]> {
   const rows = messageRows(updates);
   if (rows.length === 0) return [];
   const { rows: inserted } = await query<{ id: string }>(
@@ -59,7 +59,7 @@ interface MessageRow {
   readonly positions: number[];
 }
 
-function messageRows(updates: readonly StatusUpdateRecord[]): MessageRow[] {
+function messageRows(updates: readonly NewStatusUpdate[]): MessageRow[] {
   const rows: MessageRow[] = [];
   // By client and by source: a key of both would be a text that is made, and hashed, for each update.
   const open = new Map<string, Map<string, MessageRow>>();
@@ -82,12 +82,12 @@ const COLUMNS = ['client_id', 'transaction_id', 'status_update_id', 'outcome', '
 /** `ids` has the ID of each update. Stores what a transaction does not say itself. */
 export async function insertOtherStatusUpdates(
   query: Query,
-  updates: readonly StatusUpdateRecord[],
+  updates: readonly NewStatusUpdate[],
   ids: readonly number[],
 ): Promise<void> {
   const rows: Record<(typeof COLUMNS)[number], string | null>[] = [];
   for (const [index, update] of updates.entries()) {
-    if (isPlain(update)) continue;
+    if (isNamedByTransaction(update)) continue;
     rows.push({
       client_id: update.clientId,
       transaction_id: update.transactionId,
@@ -105,15 +105,18 @@ export async function insertOtherStatusUpdates(
   );
 }
 
-/** Each transaction has at most one such update of either outcome. */
-const isPlain = ({ outcome, reason }: StatusUpdateRecord): boolean =>
+/**
+ * Whether the transaction names this update itself (`inserted_by`, `advanced_by`): there is nothing to say about it.
+ * Each transaction has at most one such update of either outcome.
+ */
+export const isNamedByTransaction = ({ outcome, reason }: Pick<NewStatusUpdate, 'outcome' | 'reason'>): boolean =>
   reason === null && (outcome === 'inserted' || outcome === 'advanced');
 
-/** A stored status update. */
-export interface StatusUpdate {
+/** A status update as it is stored. */
+export interface StatusUpdateRecord {
   /** In decimal digits. Later updates have greater ones. */
   readonly statusUpdateId: string;
-  readonly outcome: StatusUpdateRecord['outcome'];
+  readonly outcome: NewStatusUpdate['outcome'];
   readonly reason: string | null;
   /** null, as are the next two, when the message was removed after its retention time. */
   readonly source: string | null;
@@ -123,7 +126,7 @@ export interface StatusUpdate {
 
 interface DescribedUpdateRow extends Record<string, unknown> {
   status_update_id: string;
-  outcome: StatusUpdateRecord['outcome'];
+  outcome: NewStatusUpdate['outcome'];
   reason: string | null;
   source: string | null;
   received_at: Date | null;
@@ -138,7 +141,7 @@ export async function listStatusUpdates(
   database: Database,
   { clientId, transactionId }: TransactionKey,
   limit: number,
-): Promise<StatusUpdate[]> {
+): Promise<StatusUpdateRecord[]> {
   const rows = await database.query<StatusUpdateRow>(
     `select u.status_update_id, u.outcome, u.reason, u.source, u.received_at, m.messages
        from tiba.status_updates u
@@ -160,7 +163,7 @@ export async function listStatusUpdatesOf(
   database: Database,
   clientId: string,
   transactionIds: readonly string[],
-): Promise<Map<string, StatusUpdate[]>> {
+): Promise<Map<string, StatusUpdateRecord[]>> {
   const rows = await database.query<DescribedUpdateRow & { transaction_id: string }>(
     `select u.transaction_id, u.status_update_id, u.outcome, u.reason, u.source, u.received_at
        from tiba.status_updates u
@@ -174,7 +177,7 @@ export async function listStatusUpdatesOf(
     [clientId, [...new Set(rows.map((row) => messageRowOf(row.status_update_id) * IDS_PER_ROW))]],
   );
   const messages = await decompressRows(new Map(stored.map((row) => [messageRowOf(row.first_id), row.messages])));
-  const updates = new Map<string, StatusUpdate[]>();
+  const updates = new Map<string, StatusUpdateRecord[]>();
   for (const row of rows) {
     const own = updates.get(row.transaction_id) ?? [];
     updates.set(row.transaction_id, own);
@@ -186,7 +189,7 @@ export async function listStatusUpdatesOf(
 /** By the number of their row. */
 type MessagesByRow = ReadonlyMap<number, readonly string[]>;
 
-const toStatusUpdate = (row: DescribedUpdateRow, messages: MessagesByRow): StatusUpdate => {
+const toStatusUpdate = (row: DescribedUpdateRow, messages: MessagesByRow): StatusUpdateRecord => {
   const raw = messages.get(messageRowOf(row.status_update_id))?.[Number(row.status_update_id) % IDS_PER_ROW];
   return {
     statusUpdateId: row.status_update_id,

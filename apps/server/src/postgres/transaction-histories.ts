@@ -6,14 +6,14 @@ import type { Database } from './database.ts';
 import { databaseOfClient } from './distributed/one-client.ts';
 import { EVENT_DATA } from './events.ts';
 import { eventDataJson } from './rendered-transactions.ts';
-import { listStatusUpdatesOf, type StatusUpdate } from './status-updates.ts';
+import { listStatusUpdatesOf, type StatusUpdateRecord } from './status-updates.ts';
 import { TRANSACTION_COLUMNS, type TransactionRow, toTransaction } from './transactions.ts';
 
 /** Everything that is stored about one transaction. Times are ISO 8601 UTC. */
 export interface TransactionHistory {
   readonly transaction: Transaction;
   /** In order, as are the events. */
-  readonly statusUpdates: readonly StatusUpdate[];
+  readonly statusUpdates: readonly StatusUpdateRecord[];
   readonly events: readonly HistoryEvent[];
   readonly deliveries: readonly HistoryDelivery[];
 }

@@ -9,7 +9,7 @@ import type { EventKind } from '../domain/event.ts';
 import { areInKeyOrder, compareKeys, keyOf } from '../domain/identifiers.ts';
 import type { StatusUpdate, Transaction } from '../domain/transaction.ts';
 import { DatabaseContended, type Query } from '../postgres/database.ts';
-import type { StatusUpdateRecord } from '../postgres/status-updates.ts';
+import { isNamedByTransaction, type NewStatusUpdate } from '../postgres/status-updates.ts';
 import { lockTransactions } from '../postgres/transaction-locks.ts';
 import { findTransactionsByReference, type TransactionKey } from '../postgres/transactions.ts';
 import { eraseReceived } from './erased-updates.ts';
@@ -42,7 +42,7 @@ export interface UpdatePlan {
   readonly changed: Change[];
   /** Transactions with a change that the client never sees. */
   readonly annotated: Change[];
-  readonly statusUpdates: StatusUpdateRecord[];
+  readonly statusUpdates: NewStatusUpdate[];
   /** What was assumed of at least one transaction. */
   readonly assumed: Readonly<Record<Assumption, boolean>>;
 }
@@ -140,10 +140,12 @@ function decideEach(
   if ('transaction' in result) entry.known = result.transaction;
   if ('events' in result)
     entry.events = entry.events.length === 0 ? result.events : [...entry.events, ...result.events];
-  // Where there is something to say, the update has a row of its own.
-  if (outcome === 'inserted' && reason === null) entry.insertedBy = statusUpdates.length;
-  if (outcome === 'advanced' && reason === null) entry.advancedBy = statusUpdates.length;
-  statusUpdates.push({ clientId, transactionId, source, raw, outcome, reason });
+  const statusUpdate = { clientId, transactionId, source, raw, outcome, reason };
+  if (isNamedByTransaction(statusUpdate)) {
+    if (outcome === 'inserted') entry.insertedBy = statusUpdates.length;
+    else entry.advancedBy = statusUpdates.length;
+  }
+  statusUpdates.push(statusUpdate);
 }
 
 /** The other transaction that holds the reference ID of a new one; null for none, and then the new one holds it. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { BilingualText } from '../../lib/bilingual-text.ts';
-import { replayDelivery } from '../../postgres/callback-replays.ts';
+import { replayDelivery } from '../../postgres/delivery-replays.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { allowEmptyBody } from '../request-body.ts';

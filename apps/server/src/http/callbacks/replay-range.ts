@@ -8,7 +8,7 @@ import {
   type ReplayedState,
   type ReplayOutcome,
   replayRange as replay,
-} from '../../postgres/callback-replays.ts';
+} from '../../postgres/delivery-replays.ts';
 import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';

@@ -1,11 +1,11 @@
 import { englishOnly } from '../../../lib/bilingual-text.ts';
+import type { Database } from '../../../postgres/database.ts';
 import {
   countReplay,
   type EventRange,
   type ReplayCount,
   type ReplayedState,
-} from '../../../postgres/callback-replays.ts';
-import type { Database } from '../../../postgres/database.ts';
+} from '../../../postgres/delivery-replays.ts';
 import { ApiError } from '../../errors.ts';
 import { invalidRequest } from '../../query-parameters.ts';
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { englishOnly } from '../../../lib/bilingual-text.ts';
-import { REPLAYED_STATES } from '../../../postgres/callback-replays.ts';
-import { ENDPOINT_OUTCOMES, REPLAY_STATES } from '../../../postgres/range-replays.ts';
+import { ENDPOINT_OUTCOMES, REPLAY_STATES } from '../../../postgres/callback-replays.ts';
+import { REPLAYED_STATES } from '../../../postgres/delivery-replays.ts';
 import { EndpointId } from '../../callbacks/endpoint-resource.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../../pages.ts';
 import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../../schemas.ts';

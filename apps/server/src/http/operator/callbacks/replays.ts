@@ -3,9 +3,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { englishOnly } from '../../../lib/bilingual-text.ts';
 import { type JsonObject, numberText } from '../../../lib/exact-json.ts';
 import { type CallbackEndpoint, findEndpoint, listEndpoints } from '../../../postgres/callback-endpoints.ts';
-import { type EventRange, REPLAYED_STATES, type ReplayedState } from '../../../postgres/callback-replays.ts';
-import type { Database } from '../../../postgres/database.ts';
-import { recordingAction } from '../../../postgres/operator-actions.ts';
 import {
   cancelRangeReplay,
   findRangeReplay,
@@ -14,7 +11,10 @@ import {
   listRangeReplays,
   type RangeReplay,
   REPLAY_STATES,
-} from '../../../postgres/range-replays.ts';
+} from '../../../postgres/callback-replays.ts';
+import type { Database } from '../../../postgres/database.ts';
+import { type EventRange, REPLAYED_STATES, type ReplayedState } from '../../../postgres/delivery-replays.ts';
+import { recordingAction } from '../../../postgres/operator-actions.ts';
 import type { Authorize } from '../../authorize.ts';
 import { isEndpointId } from '../../callbacks/endpoint-resource.ts';
 import { sendOperatorSuccess } from '../../envelope.ts';

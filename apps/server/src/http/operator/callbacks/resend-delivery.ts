@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { replayDelivery } from '../../../postgres/callback-replays.ts';
 import type { Database } from '../../../postgres/database.ts';
+import { replayDelivery } from '../../../postgres/delivery-replays.ts';
 import { recordingAction } from '../../../postgres/operator-actions.ts';
 import type { Authorize } from '../../authorize.ts';
 import { deliveryToJson } from '../../callbacks/delivery-resource.ts';

@@ -9,7 +9,7 @@ import { type AccountCheck, findAccountChecks } from '../../../postgres/account-
 import { type Attempt, listAttempts } from '../../../postgres/callback-history.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { listActionsAbout, type OperatorAction } from '../../../postgres/operator-actions.ts';
-import { listStatusUpdates, type StatusUpdate } from '../../../postgres/status-updates.ts';
+import { listStatusUpdates, type StatusUpdateRecord } from '../../../postgres/status-updates.ts';
 import {
   type EventDelivery,
   findInquirySchedule,
@@ -123,7 +123,7 @@ interface RecordedUpdate {
 }
 
 /** The message is removed after its retention time: what is left is the outcome, and when it must have been. */
-function readUpdate({ createdAt, processedAt }: Transaction, update: StatusUpdate): RecordedUpdate {
+function readUpdate({ createdAt, processedAt }: Transaction, update: StatusUpdateRecord): RecordedUpdate {
   const { receivedAt, source, outcome, reason, raw } = update;
   const message = raw === null ? {} : (JSON.parse(raw) as Record<string, unknown>);
   const textAt = (name: string): string | null => {
