@@ -300,6 +300,27 @@ test('an account that is none, no reason and no directory of the archive are ref
   assert.match(await run(args, { TIBA_LEGAL_HOLD_DAYS: '' }), /TIBA_LEGAL_HOLD_DAYS is missing/);
 });
 
+/** Regression: an erasure found out after the database was erased, and an export printed a stack trace. */
+test('while the disk of the archive is not mounted, nothing is erased, exported or recorded', async () => {
+  const mountPoint = await mkdtemp(path.join(tmpdir(), 'tiba-person-'));
+  const account = '8800112299';
+  const changes = { client_id: client.clientId, account_number: account, processed_at: PAST };
+  await feedSuccesses(service, 1, changes);
+  const count = async (table: string): Promise<number> => (await sql(`select from tiba.${table}`)).length;
+  const records = await count('operator_actions');
+  for (const command of ['export', 'erase']) {
+    const { code, stdout, stderr } = await manage(['person', command, '--account', account, ...REASON], {
+      environment: { ...environment, TIBA_ARCHIVE_DIRECTORY: mountPoint },
+    });
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /its disk may not be mounted/);
+    assert.doesNotMatch(stderr, /^ +at /m);
+  }
+  assert.equal(await count('operator_actions'), records);
+  assert.equal((await sql('select from tiba.transactions where account_number = $1', [account])).length, 1);
+  await rm(mountPoint, { recursive: true });
+});
+
 suite('another person', () => {
   const [number, alias] = ['8800112233', 'Dewi.W@example.com'];
 

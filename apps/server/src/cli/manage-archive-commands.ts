@@ -251,13 +251,13 @@ async function end(
   return { document: { clients }, text: `The retention no longer waits for the archive (${clients} clients).` };
 }
 
-export function requireDirectory({ archiveDirectory }: Settings): string {
+function requireDirectory({ archiveDirectory }: Settings): string {
   if (archiveDirectory !== null) return archiveDirectory;
   throw new UsageError('TIBA_ARCHIVE_DIRECTORY is missing: set the same directory as the service');
 }
 
 /** An archive on a disk that is not mounted must not look empty. */
-async function requireExisting(database: Database, settings: Settings): Promise<string> {
+export async function requireExisting(database: Database, settings: Settings): Promise<string> {
   const directory = requireDirectory(settings);
   if (!(await isDirectory(directory))) throw new UsageError(`TIBA_ARCHIVE_DIRECTORY is no directory: ${directory}`);
   await requireArchive(database, directory);

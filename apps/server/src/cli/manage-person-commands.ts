@@ -12,7 +12,7 @@ import { listArchiveFiles } from '../postgres/archive-files.ts';
 import { type Database, readDatabaseTime } from '../postgres/database.ts';
 import { findInstallationKey } from '../postgres/installation-key.ts';
 import { recordingAction } from '../postgres/operator-actions.ts';
-import { requireDirectory } from './manage-archive-commands.ts';
+import { requireExisting } from './manage-archive-commands.ts';
 import { type Command, type CommandContext, type CommandResult, type Options, UsageError } from './manage-command.ts';
 import { openKeyring } from './manage-keyring.ts';
 
@@ -141,11 +141,11 @@ function requireLegalHold({ legalHoldDays }: Settings): number {
   );
 }
 
-/** Without the directory, what is in the archive would be forgotten. */
+/** Without the directory, or while its disk is not mounted, what is in the archive would be forgotten. */
 async function directoryOf(database: Database, settings: Settings): Promise<string | null> {
-  if (settings.archiveDirectory !== null) return settings.archiveDirectory;
+  if (settings.archiveDirectory !== null) return requireExisting(database, settings);
   const { done = false } = await listArchiveFiles(database, { clientId: null, month: null }).next();
-  return done ? null : requireDirectory(settings);
+  return done ? null : requireExisting(database, settings);
 }
 
 function requireReason({ reason }: Options): string {
