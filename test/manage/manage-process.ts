@@ -14,13 +14,21 @@ export interface ManageEnd {
   readonly stderr: string;
 }
 
+export interface ManageOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Of another user. Only root may set it. */
+  readonly uid?: number;
+}
+
 /** Runs `npm run manage -- …` until it ends, with these settings and none of this process's. */
 export async function manage(
   args: readonly string[],
-  { environment = {}, cwd }: { readonly environment?: Readonly<Record<string, string>>; readonly cwd?: string } = {},
+  { environment = {}, cwd, uid }: ManageOptions = {},
 ): Promise<ManageEnd> {
   const child = spawn(process.execPath, [MAIN, 'manage', ...args], {
     ...(cwd === undefined ? {} : { cwd }),
+    ...(uid === undefined ? {} : { uid }),
     env: { ...environment, ...INHERITED },
     timeout: 60_000,
     killSignal: 'SIGKILL',

@@ -170,9 +170,18 @@ export async function listDirectory(directory: string): Promise<string[]> {
 export const withoutUnfinished = (file: string): string =>
   file.endsWith(UNFINISHED) ? file.slice(0, -UNFINISHED.length) : file;
 
-/** Whether the directory exists and is one. */
-export const isDirectory = async (directory: string): Promise<boolean> =>
-  (await stat(directory).catch(() => null))?.isDirectory() === true;
+/** Whether the directory exists and is one. @throws Error when this user may not look */
+export async function isDirectory(directory: string): Promise<boolean> {
+  const found = await stat(directory).catch((error: unknown) => {
+    if (isAccessDenied(error)) throw error;
+    return null;
+  });
+  return found?.isDirectory() === true;
+}
+
+/** Whether this user may not use a file, also where that is the cause of the error. */
+export const isAccessDenied = (error: unknown): boolean =>
+  error instanceof Error && (('code' in error && error.code === 'EACCES') || isAccessDenied(error.cause));
 
 const CHECKSUMS = 'SHA256SUMS';
 const SHA256_DIGITS = 64;

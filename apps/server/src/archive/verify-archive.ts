@@ -6,7 +6,13 @@ import {
   listRemovableArchiveFiles,
 } from '../postgres/archive-files.ts';
 import type { Database } from '../postgres/database.ts';
-import { ArchiveFileError, listDirectory, readArchiveFile, withoutUnfinished } from './archive-directory.ts';
+import {
+  ArchiveFileError,
+  isAccessDenied,
+  listDirectory,
+  readArchiveFile,
+  withoutUnfinished,
+} from './archive-directory.ts';
 import { parseArchiveLine } from './archive-line.ts';
 
 export interface ArchiveReport {
@@ -69,6 +75,7 @@ export async function verifyArchive(
 export const removablePaths = async (database: Database): Promise<Set<string>> =>
   new Set((await listRemovableArchiveFiles(database)).map(({ path }) => path));
 
+/** @throws Error when this user may not read it: that is no fault of the file */
 export async function checkFile(directory: string, file: ArchiveFile): Promise<CheckedFile> {
   let transactions = 0;
   try {
@@ -79,7 +86,7 @@ export async function checkFile(directory: string, file: ArchiveFile): Promise<C
     }
     return { transactions, fault: null };
   } catch (error) {
-    if (!(error instanceof Error)) throw error;
+    if (!(error instanceof Error) || isAccessDenied(error)) throw error;
     return {
       transactions,
       fault: error instanceof ArchiveFileError ? error.message : `${file.path}: ${error.message}`,

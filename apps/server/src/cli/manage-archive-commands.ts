@@ -1,5 +1,5 @@
 import { adoptFiles } from '../archive/adopt-files.ts';
-import { isDirectory } from '../archive/archive-directory.ts';
+import { isAccessDenied, isDirectory } from '../archive/archive-directory.ts';
 import { requireArchive } from '../archive/archive-marker.ts';
 import { endOfArchive, withArchiveLease } from '../archive/archive-schedule.ts';
 import { archiveTransactions } from '../archive/archive-transactions.ts';
@@ -100,8 +100,11 @@ async function runArchive(
     print(`${written} transactions archived`);
   };
   const { signal } = new AbortController();
-  const onClientError = (clientId: string, error: unknown): void =>
+  const onClientError = (clientId: string, error: unknown): void => {
+    // No client can be archived then, and repeating it does not help.
+    if (isAccessDenied(error)) throw error;
     print(`${clientId}: ${error instanceof Error ? error.message : String(error)}`);
+  };
   const { transactions, files, isComplete, failedClients } = await withArchiveLease(database, (lease) =>
     archiveTransactions({ database, directory, before, lease, signal, onFiles, onClientError }),
   );
@@ -167,7 +170,10 @@ async function restore(
   });
   const { files, inserted, present, conflicting } = await withArchiveLease(database, (lease) =>
     restoreArchive(database, directory, filter, { holdHours, lease, onFile }),
-  );
+  ).catch((error: unknown) => {
+    print(`What was restored so far holds the retention for ${holdHours} hours, or until archive release.`);
+    throw error;
+  });
   const document = { files, inserted, present, conflicting, hold_hours: holdHours };
   const after = JSON.stringify({ files, inserted });
   await record(database, actor, { ...audit, action: 'archive restored', after });

@@ -13,6 +13,7 @@ import { findManagedState, lockManagedState } from '../postgres/managed-state.ts
 import { requireSchema } from '../postgres/migrate.ts';
 import { type Recorded, recordingAction } from '../postgres/operator-actions.ts';
 import { asStartError, unusable } from '../postgres/prepare-database.ts';
+import { adviseOnArchive } from './archive-advice.ts';
 import { type Command, type CommandResult, type Options, UsageError } from './manage-command.ts';
 import { COMMANDS } from './manage-commands.ts';
 import { connectToPostgres } from './open-postgres.ts';
@@ -172,6 +173,8 @@ async function run(invocation: Invocation): Promise<CommandResult> {
     requireReason(invocation);
     if (await isDistributed(probed)) database = openDatabase({ ...options, distributed: true });
     return await runRecorded(database, invocation, settings);
+  } catch (error) {
+    throw adviseOnArchive(error, settings);
   } finally {
     if (database !== probed) await database.close();
     await probed.close();
