@@ -53,8 +53,19 @@ suite('the systemd unit', { skip: commandIsMissing('systemd-analyze') }, () => {
 
   test('exposes little of the machine', async () => {
     assert.ok(exposure(await install(unit)) <= EXPOSURE_MAX);
-    const open = unit.replaceAll(/^(?:Protect|Private|Restrict|SystemCall|Capability|DynamicUser|NoNew).*$/gm, '');
+    const open = unit.replaceAll(/^(?:Protect|Private|Restrict|SystemCall|Capability|User|NoNew).*$/gm, '');
     assert.ok(exposure(await install(open)) > EXPOSURE_MAX);
+  });
+
+  /** Regression: it could write no archive, and each instance had a user of its own, so none could read another's. */
+  test('can write the archive where the guide has it, as the user that the guide creates', async () => {
+    const page = await readFile(new URL('../../docs/production.md', import.meta.url), 'utf8');
+    const [, directory = ''] = /^StateDirectory=(\S+)$/m.exec(unit) ?? [];
+    assert.match(page, new RegExp(`^export TIBA_ARCHIVE_DIRECTORY=/var/lib/${directory}$`, 'm'));
+    const [, user = ''] = /^User=(\S+)$/m.exec(unit) ?? [];
+    assert.match(page, new RegExp(`^systemd-sysusers --inline 'u ${user} -'$`, 'm'));
+    assert.match(page, new RegExp(`^runuser -u ${user} -- \\S+/node apps/server/src/main.ts manage `, 'm'));
+    assert.doesNotMatch(unit, /^DynamicUser=yes/m);
   });
 
   test('finds each file that the guide installs', async () => {
