@@ -8,7 +8,7 @@ import pino from 'pino';
 import { createProgram, currentActor } from '../../apps/server/src/cli/manage.ts';
 import type { CommandResult, Options } from '../../apps/server/src/cli/manage-command.ts';
 import { COMMANDS } from '../../apps/server/src/cli/manage-commands.ts';
-import { readSettings } from '../../apps/server/src/config/config.ts';
+import { readSettings, type Settings } from '../../apps/server/src/config/config.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { databaseUrlOf, manage } from './manage-process.ts';
@@ -34,7 +34,7 @@ test('the actor of a change is the user, or its number where it has no name', ()
   assert.equal(currentActor(withoutEntry), `uid:${process.getuid?.()}`);
 });
 
-type Run = (name: string, options?: Options) => Promise<Record<string, unknown>>;
+type Run = (name: string, options?: Options, changes?: Partial<Settings>) => Promise<Record<string, unknown>>;
 
 /** Regression: the link had the port of the settings, also when the running sandbox listens at another one. */
 async function runOfLinks(run: Run, folder: string): Promise<void> {
@@ -63,7 +63,9 @@ async function runOfStoredData(run: Run): Promise<void> {
   await assert.rejects(run('archive restore', { client: 'shop' }), /the archive has no such files/);
   assert.deepEqual(await run('archive adopt'), { files: 0 });
   assert.deepEqual(await run('archive release'), { files: 0 });
-  assert.equal((await run('archive end'))['clients'], 1);
+  // Regression: it ended, and the next process that had the directory began the archive again.
+  await assert.rejects(run('archive end'), /TIBA_ARCHIVE_DIRECTORY is set\. Unset it in all processes/);
+  assert.equal((await run('archive end', {}, { archiveDirectory: null }))['clients'], 1);
   const request = { account: '1234567890', reason: 'request 17' };
   // test/personal-data has what they print.
   await assert.rejects(run('person export', request), /no service has used this database yet/);
@@ -88,13 +90,14 @@ test('every command has one document for --json and a text for people', async (t
   });
   const context = { actor: { actor: 'user:test', origin: 'test' }, print() {} };
   const left = new Set(Object.keys(COMMANDS));
-  async function run(name: string, options: Options = {}): Promise<Record<string, unknown>> {
+  const run: Run = async (name, options = {}, changes = {}) => {
     left.delete(name);
     const command = COMMANDS[name] ?? assert.fail(`there is no command ${name}`);
-    const { document, text }: CommandResult = await command.run(database, 'shop', options, settings, context);
+    const given = { ...settings, ...changes };
+    const { document, text }: CommandResult = await command.run(database, 'shop', options, given, context);
     assert.notEqual(text, '');
-    return JSON.parse(JSON.stringify(document));
-  }
+    return JSON.parse(JSON.stringify(document)) as Record<string, unknown>;
+  };
 
   assert.equal((await run('secret-key'))['key_id'], null);
   const created = await run('client create', { scope: 'status:read' });

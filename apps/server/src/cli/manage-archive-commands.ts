@@ -78,7 +78,7 @@ export const ARCHIVE_COMMANDS: Readonly<Record<string, Command>> = {
 
   'archive end': {
     summary: 'archive no longer: the retention waits for the archive no more',
-    description: 'First unset TIBA_ARCHIVE_DIRECTORY in all processes. The files and their list stay.',
+    description: 'First unset TIBA_ARCHIVE_DIRECTORY in all processes, and here. The files and their list stay.',
     options: ['reason'],
     recordsItself: true,
     run: end,
@@ -240,9 +240,15 @@ async function end(
   database: Database,
   _id: string,
   options: Options,
-  _settings: Settings,
+  { archiveDirectory }: Settings,
   { actor }: CommandContext,
 ): Promise<CommandResult> {
+  if (archiveDirectory !== null) {
+    throw new UsageError(
+      'Nothing was done: TIBA_ARCHIVE_DIRECTORY is set. Unset it in all processes of the service first, and here. ' +
+        'A process that has it would begin the archive again, and write some transactions twice',
+    );
+  }
   const clients = await countArchivedClients(database);
   if (clients > 0) {
     await record(database, actor, {
