@@ -101,3 +101,40 @@ async function migrateTo(connectionString: string): Promise<void> {
     await database.close();
   }
 }
+
+/** Regression: each command said to check with `client list` whether the change was made. */
+it('when the database goes away meanwhile, each command says what to do then', async (t) => {
+  const url = new URL(await useDatabaseUrl(t));
+  const socket = `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? 5432}`;
+  const archive = path.dirname((await useTestDirectory(t)).dataDirectory);
+  /** What the command prints last, when the database goes away at a statement with this text. */
+  async function lastLine(args: readonly string[], statement: string): Promise<string> {
+    const server = net.createServer((client) => {
+      const upstream = net.connect(socket);
+      upstream.on('error', () => {}).pipe(client.on('error', () => {}));
+      client.on('data', (chunk) => {
+        if (!chunk.includes(statement)) return void upstream.write(chunk);
+        server.close();
+        upstream.destroy();
+        return client.destroy();
+      });
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as net.AddressInfo;
+    const { code, stderr } = await manage(args, {
+      environment: {
+        DATABASE_URL: `postgresql://tiba@127.0.0.1:${port}${url.pathname}?sslmode=disable`,
+        TIBA_ARCHIVE_DIRECTORY: archive,
+      },
+    });
+    server.close();
+    assert.equal(code, 1);
+    return stderr.trimEnd().split('\n').at(-1) ?? '';
+  }
+  assert.match(await lastLine(['client', 'list'], 'from tiba.clients'), /, repeat the command$/);
+  assert.match(
+    await lastLine(['client', 'create', 'shop', '--scope', 'status:read'], 'insert into tiba.clients'),
+    /, check with client list whether the change was made$/,
+  );
+  assert.match(await lastLine(['archive', 'run'], 'tiba.event_sequences'), /, repeat the command; it goes on$/);
+});

@@ -60,7 +60,10 @@ export interface Command {
   readonly needsReason?: true;
   /** Whether it only reads. What other commands change is recorded, with `--reason`. */
   readonly readOnly?: true;
-  /** It takes too long for one database transaction, and records what it did itself (postgres/operator-actions.ts). */
+  /**
+   * It takes too long for one database transaction, and records what it did itself (postgres/operator-actions.ts). When
+   * it was stopped and is repeated, it goes on.
+   */
   readonly recordsItself?: true;
   /** For a command whose database transaction takes longer than others may. */
   readonly timeoutMs?: number;

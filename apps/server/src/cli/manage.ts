@@ -76,7 +76,6 @@ export async function manage(args: string[]): Promise<void> {
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
-    if (error instanceof DatabaseUnavailable) throw unavailable(error);
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 1;
     else if (error instanceof UsageError) {
       process.stderr.write(
@@ -174,7 +173,9 @@ async function run(invocation: Invocation): Promise<CommandResult> {
     if (await isDistributed(probed)) database = openDatabase({ ...options, distributed: true });
     return await runRecorded(database, invocation, settings);
   } catch (error) {
-    throw adviseOnArchive(error, settings);
+    throw error instanceof DatabaseUnavailable
+      ? unavailable(error, invocation.command)
+      : adviseOnArchive(error, settings);
   } finally {
     if (database !== probed) await database.close();
     await probed.close();
@@ -241,9 +242,13 @@ function runRecorded(
   return recordingAction(database, actor, work, command.timeoutMs);
 }
 
-/** The connection may have been lost after the change was committed, so the message cannot say that it failed. */
-function unavailable(error: DatabaseUnavailable): StartError {
+/** The connection may have been lost after a change was committed, so the message cannot say that it failed. */
+function unavailable(error: DatabaseUnavailable, { readOnly, recordsItself }: Command): StartError {
   const reason = error.cause instanceof Error ? error.cause.message : String(error.cause);
-  const advice = 'when it is available again, check with client list whether the change was made';
-  return new StartError(`The database is unavailable (${reason}): ${advice}`, { cause: error });
+  let advice = 'check with client list whether the change was made';
+  if (readOnly === true) advice = 'repeat the command';
+  if (recordsItself === true) advice = 'repeat the command; it goes on';
+  return new StartError(`The database is unavailable (${reason}): when it is available again, ${advice}`, {
+    cause: error,
+  });
 }
