@@ -174,6 +174,14 @@ suite('the holder of an account', () => {
     assert.doesNotMatch(elsewhere.stdout, /"where":"(?:account_validations|account_checks)"/);
   });
 
+  /** Regression: the sentence was the only line of a file of NDJSON. */
+  test('of whom nothing is stored gets an empty file, and the person who runs it the sentence', async () => {
+    const args = ['person', 'export', '--account', '9900112233', ...REASON];
+    const { code, stdout, stderr } = await manage(args, { environment });
+    assert.deepEqual([code, stdout], [0, '']);
+    assert.match(stderr, /^Nothing is stored about this account\.$/m);
+  });
+
   test('a dry run counts and changes nothing', async () => {
     const found = await findPerson(accountHash);
     const { code, stdout, stderr } = await manage([...ERASE, '--dry-run', ...REASON], { environment });
@@ -277,7 +285,7 @@ suite('the holder of an account', () => {
     assert.deepEqual(records, [
       { action: 'person erase', people: 1, times: 2, has_reason: true },
       { action: 'person erased', people: 1, times: 2, has_reason: true },
-      { action: 'person export', people: 1, times: 2, has_reason: true },
+      { action: 'person export', people: 2, times: 3, has_reason: true },
     ]);
     const holds = await sql(
       `select distinct (after::jsonb ->> 'legal_hold_days')::int as days

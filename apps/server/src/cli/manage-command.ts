@@ -26,10 +26,10 @@ type OptionName =
 
 export type Options = Readonly<Partial<Record<OptionName, string>>>;
 
-/** For a command that takes minutes. */
+/** For a command that takes minutes, or whose result programs read. */
 export interface CommandContext {
   readonly actor: Actor;
-  /** Prints a line of progress to stderr. */
+  /** Prints a line for people to stderr. */
   readonly print: (line: string) => void;
 }
 
@@ -37,7 +37,7 @@ export interface CommandContext {
 export interface CommandResult {
   /** With `--json`: one document, whose fields have the names of the operator listener. */
   readonly document: unknown;
-  /** Otherwise: text for people. */
+  /** Otherwise: text for people. Nothing is printed when it is empty. */
   readonly text: string;
   /** What is recorded of a change that is in no client, key or restore; null when nothing was changed. */
   readonly change?: {

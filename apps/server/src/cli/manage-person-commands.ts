@@ -42,14 +42,14 @@ async function exportOne(
   _id: string,
   options: Options,
   settings: Settings,
-  { actor }: CommandContext,
+  { actor, print }: CommandContext,
 ): Promise<CommandResult> {
   const person = await readPerson(database, options, settings);
   const directory = await directoryOf(database, settings);
   await record(database, { actor, action: 'person export', person, reason: requireReason(options), after: null });
   const records = await Array.fromAsync(exportPerson(database, person, directory));
-  const text = records.map((each) => JSON.stringify(each)).join('\n');
-  return { document: { records }, text: records.length === 0 ? 'Nothing is stored about this account.' : text };
+  if (records.length === 0) print('Nothing is stored about this account.');
+  return { document: { records }, text: records.map((each) => JSON.stringify(each)).join('\n') };
 }
 
 async function erase(

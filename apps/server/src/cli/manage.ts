@@ -71,7 +71,8 @@ export async function manage(args: string[]): Promise<void> {
   const isJson = args.includes('--json');
   const program = createProgram(async (invocation) => {
     const { document, text } = await run(invocation);
-    process.stdout.write(`${isJson ? JSON.stringify(document) : text}\n`);
+    const result = isJson ? JSON.stringify(document) : text;
+    if (result !== '') process.stdout.write(`${result}\n`);
   });
   try {
     await program.parseAsync(args, { from: 'user' });
