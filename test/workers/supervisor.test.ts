@@ -73,6 +73,7 @@ async function supervise(
 }
 
 const ENDED = 'worker process ended by itself; starting another';
+const KILLED = 'worker process that did not answer was killed; starting another';
 
 test('a parent whose workers end as soon as they start tries again, later each time, and gives up', async (t) => {
   const { supervisor, logged } = await supervise(t, ['end']);
@@ -150,13 +151,15 @@ test('a worker that hangs is killed and replaced; one that answers is not', asyn
   const [killed] = logged('worker process does not answer; killing it');
   assert.equal(killed?.['pid'], startedPids()[0]);
   assert.deepEqual(
-    logged(ENDED).map(({ reason }) => reason),
+    logged(KILLED).map(({ reason }) => reason),
     ['SIGKILL'],
   );
   pings = 0;
   await eventually('the new worker has lived for longer than the time limit', () => pings >= 8);
-  assert.equal(logged(ENDED).length, 1);
+  assert.equal(logged(KILLED).length, 1);
   assert.equal(await supervisor.restart(), true);
+  // Regression: it was said to have ended by itself.
+  assert.equal(logged(ENDED).length, 0);
 });
 
 /** Regression: it stayed open, and its client waited until it gave up. Each kill of a busy worker left one. */

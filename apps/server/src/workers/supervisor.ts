@@ -158,12 +158,14 @@ const isReadyInTime = (worker: WorkerProcess): Promise<boolean> => within(worker
 /** Starts another worker when this one ends by itself, or hangs. */
 function keep(state: SupervisorState, worker: WorkerProcess): void {
   const { answerTimeoutMs = ANSWER_TIMEOUT_MS, logging } = state.options;
-  killWhenHung(worker, answerTimeoutMs, logging.log);
+  const isKilled = killWhenHung(worker, answerTimeoutMs, logging.log);
   void worker.exited.then(async (reason) => {
     if (worker.isEnding() || state.stopping.signal.aborted) return;
     logging.log.error(
       { worker: worker.process, pid: worker.pid, reason },
-      'worker process ended by itself; starting another',
+      isKilled()
+        ? 'worker process that did not answer was killed; starting another'
+        : 'worker process ended by itself; starting another',
     );
     await replace(state, worker);
   });
