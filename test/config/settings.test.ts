@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { type Mode, readSettings, SETTINGS, SettingsError } from '../../apps/server/src/config/config.ts';
+import {
+  type Mode,
+  readSettings,
+  SETTINGS,
+  SettingsError,
+  unknownVariables,
+} from '../../apps/server/src/config/config.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 1).toString('base64');
 const COMPLETE = {
@@ -266,5 +272,41 @@ describe('the settings', () => {
 
   it('each have a description of one or more sentences', () => {
     for (const { name, description } of Object.values(SETTINGS)) assert.match(description, /^[A-Z].*\.$/, name);
+  });
+});
+
+/** Regression: with TIBA_EVENTS_DAYS and TIBA_FOUR_EYE, the defaults stayed in force, and nothing was said. */
+describe('variables that are no settings', () => {
+  it('are found, with the setting that is probably meant', () => {
+    const environment = {
+      ...COMPLETE,
+      TIBA_EVENTS_DAYS: '60',
+      TIBA_FOUR_EYE: 'keys',
+      TIBA_PORT_FILE: '/run/secrets/port',
+      TIBA_RETENTION: '',
+      PATH: '/usr/bin',
+    };
+    assert.deepEqual(unknownVariables(environment), [
+      'TIBA_EVENTS_DAYS: TIBA_EVENT_DAYS is probably meant',
+      'TIBA_FOUR_EYE: TIBA_FOUR_EYES is probably meant',
+      'TIBA_PORT_FILE',
+    ]);
+  });
+
+  it('are not those of other programs: the command line, the containers, Kubernetes', async () => {
+    const texts = await Promise.all(
+      ['packages/cli/src/environment.ts', 'compose.yaml', 'Dockerfile', 'deploy/systemd/tiba@.service'].map((file) =>
+        readFile(new URL(`../../${file}`, import.meta.url), 'utf8'),
+      ),
+    );
+    const names = [...texts.join('\n').matchAll(/\bTIBA_[A-Z_]*[A-Z]\b/g)].map(([name]) => [name, 'x']);
+    assert.ok(names.length > 10);
+    const links = {
+      TIBA_OPERATOR_SERVICE_HOST: '10.0.0.1',
+      TIBA_OPERATOR_SERVICE_PORT_HTTP: '8081',
+      TIBA_PORT_80_TCP_ADDR: '10.0.0.1',
+      TIBA_SNAP_LISTENER_PORT: 'tcp://10.0.0.1:80',
+    };
+    assert.deepEqual(unknownVariables({ ...Object.fromEntries(names), ...links }), []);
   });
 });

@@ -13,7 +13,8 @@ This page is generated from \`apps/server/src/config/config.ts\`: change it ther
 
 \`npm start\`, the sandbox, needs no setting. \`npm run serve\`, production, requires \`DATABASE_URL\` (or
 \`TIBA_DATA_DIR\` for the embedded PostgreSQL), \`TIBA_PUBLIC_URL\`, \`TIBA_SECRET_KEY\` and \`TIBA_RAILS_FILE\`, and
-reports all faults at once.
+reports all faults at once. A variable that begins with \`TIBA_\` and is no setting is ignored, with a warning in the
+log at the start of \`serve\`: it may be a misspelled one.
 
 | variable | default | meaning |
 |---|---|---|

@@ -58,6 +58,13 @@ async function assertNoDemoData(service: NpmProcess, url: string): Promise<void>
   assert.equal(status, 401);
 }
 
+/** The log has one warning, which names this variable only. */
+function assertUnknown(service: NpmProcess, name: string): void {
+  const warnings = logOf(service).filter(({ msg }) => msg === 'variables that are no settings are ignored');
+  const names = warnings.map(({ variables }) => (variables as string[]).map((each) => each.split(':', 1)[0]));
+  assert.deepEqual(names, [[name]]);
+}
+
 const checkAccount = (url: string, token: string): Promise<Answer> =>
   send(`${url}/api/v1/check-account`, {
     method: 'POST',
@@ -71,7 +78,8 @@ test('npm run serve, with a real configuration and the embedded PostgreSQL', asy
   t.after(() => bank.close());
   const port = await findFreePort();
   const environment = await writeProductionSettings(dataDirectoryOf(testDirectory), bank.port);
-  const service = startNpm(testDirectory, ['run', 'serve'], { ...environment, TIBA_PORT: String(port) });
+  const settings = { ...environment, TIBA_PORT: String(port), TIBA_EVENTS_DAYS: '60' };
+  const service = startNpm(testDirectory, ['run', 'serve'], settings);
   await service.untilOutput('"ready"');
   const url = `http://127.0.0.1:${port}`;
   const operatorUrl = String(logOf(service).find(({ msg }) => msg === 'ready')?.['operatorUrl']);
@@ -101,6 +109,7 @@ test('npm run serve, with a real configuration and the embedded PostgreSQL', asy
     assert.equal(json.data?.['status'], 'PROCESS');
   });
 
+  await t.test('warns of a variable that is no setting', () => assertUnknown(service, 'TIBA_EVENTS_DAYS'));
   await t.test('has no demo data', () => assertNoDemoData(service, url));
 
   await t.test('answers requests in flight at SIGTERM, then stops completely with exit code 0', async () => {

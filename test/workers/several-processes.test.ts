@@ -49,7 +49,12 @@ async function startMachine(): Promise<Machine> {
     database,
     stdout: 'pipe',
     // A machine that is busy with tests delays every event loop.
-    environment: { TIBA_PROCESSES: String(PROCESSES), TIBA_EVENT_LOOP_DELAY_MS: '0', TIBA_RAILS_FILE: railsFile },
+    environment: {
+      TIBA_PROCESSES: String(PROCESSES),
+      TIBA_EVENT_LOOP_DELAY_MS: '0',
+      TIBA_RAILS_FILE: railsFile,
+      TIBA_FOUR_EYE: 'keys',
+    },
   });
   // Parsed once, as they come: conditions look at all lines again and again.
   const logged: Record<string, unknown>[] = [];
@@ -252,6 +257,8 @@ describe('several processes behind one port', () => {
       return NUMBERS.every((number) => answered.some(({ process }) => process === number));
     });
     assert.ok(machine.lines().every(({ process }) => [0, ...NUMBERS].includes(Number(process))));
+    const unknown = machine.lines().filter(({ msg }) => msg === 'variables that are no settings are ignored');
+    assert.equal(unknown.length, 1, 'the parent warns once for all');
   });
 
   test('stay as they are on SIGHUP while the rails file is faulty, and the log says why', async () => {

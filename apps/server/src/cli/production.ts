@@ -1,7 +1,7 @@
 import type { AgreedOptions } from '../app/account-inquiries.ts';
 import { type App, startApp } from '../app/start-app.ts';
 import { findTlsFaults } from '../app/tls.ts';
-import { type Settings, SettingsError, validateSettings } from '../config/config.ts';
+import { type Settings, SettingsError, unknownVariables, validateSettings } from '../config/config.ts';
 import { type BankDirectory, createBankDirectory } from '../domain/bank.ts';
 import bankEntries from '../domain/banks.json' with { type: 'json' };
 import type { Log, LogSink } from '../observability/log.ts';
@@ -30,6 +30,12 @@ export function readProduction(): Production {
     throw new SettingsError('faults' in rails ? [...faults, ...rails.faults] : faults);
   }
   return { settings: { ...settings, secretKey }, banks, rails };
+}
+
+/** A misspelled setting is no fault: the variable may be another program's. */
+export function warnOfUnknownVariables(log: Log): void {
+  const variables = unknownVariables();
+  if (variables.length > 0) log.warn({ variables }, 'variables that are no settings are ignored');
 }
 
 /** Reads the rails file, and the files that it names. */

@@ -6,7 +6,7 @@ import type { PostgresConnection } from '../postgres/primary-client.ts';
 import { PARENT_PROCESS } from '../workers/metrics-collection.ts';
 import { type Supervisor, startSupervisor } from '../workers/supervisor.ts';
 import { environmentOf } from './open-postgres.ts';
-import { openProductionPostgres, type Production, readProduction } from './production.ts';
+import { openProductionPostgres, type Production, readProduction, warnOfUnknownVariables } from './production.ts';
 import { closeService, listenForStopSignal } from './shutdown.ts';
 
 const STDOUT = 1;
@@ -22,6 +22,7 @@ export async function serveAsParent(production: Production): Promise<void> {
   const { settings } = production;
   const logging = createLog(STDOUT, settings.logLevel, PARENT_PROCESS);
   const { log } = logging;
+  warnOfUnknownVariables(log);
   const closers: (() => Promise<unknown>)[] = [];
   const stopSignal = listenForStopSignal(['SIGINT', 'SIGTERM']);
   // Before the workers are started, there is nothing to restart.

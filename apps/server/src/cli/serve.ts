@@ -6,6 +6,7 @@ import {
   type Production,
   readProduction,
   startProduction,
+  warnOfUnknownVariables,
 } from './production.ts';
 import { createRailsReload } from './reload-rails.ts';
 import { serveAsParent } from './serve-parent.ts';
@@ -32,6 +33,7 @@ export async function serve(): Promise<void> {
 async function serveAlone(production: Production): Promise<void> {
   const logging = createLog(STDOUT, production.settings.logLevel);
   const { log } = logging;
+  warnOfUnknownVariables(log);
   const closers: (() => Promise<unknown>)[] = [];
   const stopSignal = listenForStopSignal(process.stdin.isTTY ? undefined : ['SIGINT', 'SIGTERM']);
   // While the service starts, it has just read the file.

@@ -4,6 +4,7 @@ import { faultsOfTls, LISTENER_SETTINGS } from './listeners.ts';
 import { findPeopleFaults, PEOPLE_SETTINGS } from './people.ts';
 import { findRetentionFaults, RETENTION_SETTINGS } from './retention.ts';
 import { TRACING_SETTINGS } from './tracing.ts';
+import { findUnknownVariables } from './unknown-variables.ts';
 import {
   databaseUrl,
   type Environment,
@@ -315,6 +316,10 @@ export function validateSettings(
   faults.push(...findRetentionFaults(settings), ...findPeopleFaults(settings));
   return { settings, faults };
 }
+
+/** What looks like a setting and is none, such as a misspelled one. */
+export const unknownVariables = (environment: Environment = process.env): string[] =>
+  findUnknownVariables(Object.values(SETTINGS), environment);
 
 function readOne(each: Setting<unknown>, environment: Environment, faults: string[]): unknown {
   // An empty variable counts as not set, because many ways of setting variables cannot leave one out.

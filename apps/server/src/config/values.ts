@@ -161,7 +161,7 @@ export function oneOf<const T extends string>(...values: readonly T[]) {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The variable that names a file with a secret: systemd, Kubernetes and Docker hand secrets over as files. */
-const fileVariable = ({ name }: Setting<unknown>): string => `${name}_FILE`;
+export const fileVariable = ({ name }: Setting<unknown>): string => `${name}_FILE`;
 
 /** An empty variable counts as not set. */
 export const isSet = (each: Setting<unknown>, environment: Environment): boolean =>
