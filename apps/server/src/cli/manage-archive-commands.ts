@@ -117,7 +117,9 @@ async function runArchive(
   const until = before.toISOString().slice(0, 7);
   return {
     document: { transactions, files, before: before.toISOString(), is_complete: isComplete },
-    text: `${transactions} transactions are in ${files} new files: those that ended before ${until} are archived.`,
+    text:
+      `${transactions} transactions are in ${files} new files: ` +
+      `those whose end was recorded before ${until} are archived.`,
   };
 }
 
