@@ -264,7 +264,9 @@ test('final transactions go after their events; a process that died in between c
   // As a process leaves it that dies before it deletes the events.
   await sql('update tiba.event_sequences set removed_up_to = 3 where client_id = $1', [clientId]);
   await eventBatches(100);
-  assert.deepEqual(await transactionBatches(2), [2, 1]);
+  // A batch may also examine old transactions of other tests, which stay.
+  const sizes = await transactionBatches(2);
+  assert.deepEqual([sizes.reduce((sum, size) => sum + size, 0), Math.max(...sizes)], [3, 2]);
   assert.deepEqual(
     (await sql('select transaction_id from tiba.transactions where client_id = $1 order by 1', [clientId])).map(
       ({ transaction_id: id }) => id,
