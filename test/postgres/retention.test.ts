@@ -131,7 +131,7 @@ test('the messages of a transaction in PROCESS stay when its core says that it w
   const { json } = await service.feed(statusUpdate(ahead));
   const reason = 'created_at: more than 12 hours after the update arrived; that time is stored instead';
   assert.deepEqual(json.data?.['differences'], [{ line: 1, transaction_id: key.transactionId, reason }]);
-  await sql("update tiba.status_messages set received_at = received_at - interval '1 day' where client_id = $1", [
+  await sql(`update tiba.status_messages set received_at = ${daysEarlier('received_at', 1)} where client_id = $1`, [
     clientId,
   ]);
   const { database } = service.app;
@@ -352,10 +352,10 @@ suite('a reference that a feed finds taken by a transaction that the retention m
         database.transaction(async (query) => {
           const run = async (...args: Parameters<Query>) => {
             const answer = await query(...args);
-            if (point === 'lock' && args[2] === 'find-transactions-by-reference') await meanwhile();
+            if (point === 'lock' && args[0].includes('t.reference_id = k.reference_id')) await meanwhile();
             return answer as never;
           };
-          const result = await work(Object.assign(run, { copy: query.copy }));
+          const result = await work(Object.assign(run, query));
           if (point === 'commit') await meanwhile();
           return result;
         }, options),
