@@ -56,7 +56,7 @@ test('a file that is missing: the command names it, and says what to do', async 
   await rm(target);
   const advice = `${file.path}: it is missing: bring it back from a backup, then repeat the command; it goes on`;
   assert.deepEqual(await failing(['archive', 'restore', '--client', clientId, '--reason', 'ticket 1']), [
-    'What was restored so far holds the retention for 24 hours, or until archive release.',
+    'Transactions that were restored so far hold the retention for 24 hours, or until archive release.',
     advice,
   ]);
   assert.deepEqual(await failing(['person', 'export', ...PERSON]), [advice]);

@@ -238,6 +238,7 @@ suite('errors of every operation', () => {
       'Application/JSON',
       'application/json;charset=utf-8',
       'application/json; charset="UTF-8"',
+      'application/json;charset=utf8',
     ]) {
       assertSuccess(await service.checkAccount(GOOD, { headers: { 'content-type': type } }));
     }

@@ -5,7 +5,7 @@ import { parseArchiveLine } from '../../apps/server/src/archive/archive-line.ts'
 import { type ErasureResult, erasePerson } from '../../apps/server/src/personal-data/erase-person.ts';
 import { exportPerson } from '../../apps/server/src/personal-data/export-person.ts';
 import { createPerson, type Person } from '../../apps/server/src/personal-data/person.ts';
-import { listArchiveFiles } from '../../apps/server/src/postgres/archive-files.ts';
+import { endArchive, listArchiveFiles } from '../../apps/server/src/postgres/archive-files.ts';
 import type { Database, Query } from '../../apps/server/src/postgres/database.ts';
 import { readHistories, type TransactionHistory } from '../../apps/server/src/postgres/transaction-histories.ts';
 import { type ArchiveSetup, daysAgo, openArchive } from '../archive/archive-setup.ts';
@@ -360,5 +360,27 @@ test('an export reads the file that takes the place of one which another person 
   assert.deepEqual(
     records.map(({ where }) => where),
     ['transactions', 'archive'],
+  );
+});
+
+/** Regression: of two files with one place only the first was read, which may have less. */
+test('an export reads all files of an archive that was ended and begun again', async () => {
+  const [number, other] = ['7700110025', '7700110026'];
+  await feed(paid('TPE000000025', { account_number: number }), 'inserted');
+  await feed(paid('TPE000000026', { account_number: other }), 'inserted');
+  await setup.sql(`update tiba.events set occurred_at = ${daysEarlier('occurred_at', 100)}`);
+  await setup.archive();
+  for (const table of ['events where subject_id', 'transactions where transaction_id']) {
+    await setup.sql(`delete from tiba.${table} = 'TPE000000025'`);
+  }
+  // The path of a file ends at random: of ten, the first one mostly lacks the transaction.
+  for (let times = 0; times < 9; times += 1) {
+    await endArchive(database);
+    await setup.archive();
+  }
+  const records = await Array.fromAsync(exportPerson(database, personOf(number), setup.directory));
+  assert.deepEqual(
+    records.map(({ where }) => where),
+    ['archive'],
   );
 });

@@ -173,7 +173,9 @@ async function restore(
   const { files, inserted, present, conflicting } = await withArchiveLease(database, (lease) =>
     restoreArchive(database, directory, filter, { holdHours, lease, onFile }),
   ).catch((error: unknown) => {
-    print(`What was restored so far holds the retention for ${holdHours} hours, or until archive release.`);
+    print(
+      `Transactions that were restored so far hold the retention for ${holdHours} hours, or until archive release.`,
+    );
     throw error;
   });
   const document = { files, inserted, present, conflicting, hold_hours: holdHours };

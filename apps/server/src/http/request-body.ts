@@ -73,7 +73,8 @@ function isUtf8Of(types: readonly string[], contentType = ''): boolean {
 
 export const FORM = 'application/x-www-form-urlencoded';
 
-const UTF_8 = new Set(['charset=utf-8', 'charset="utf-8"']);
+/** Some libraries leave the hyphen out. */
+const UTF_8 = new Set(['charset=utf-8', 'charset="utf-8"', 'charset=utf8', 'charset="utf8"']);
 
 /** The own fields of a JSON object. @throws ApiError INVALID_FORMAT for anything else. */
 export function jsonObject(body: unknown): JsonObject {

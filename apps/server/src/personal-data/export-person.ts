@@ -1,7 +1,7 @@
 import { placeOf } from '../archive/archive-directory.ts';
 import { toArchiveLine } from '../archive/archive-line.ts';
 import { findAccountChecks } from '../postgres/account-checks.ts';
-import { countsInArchive, listArchiveFiles } from '../postgres/archive-files.ts';
+import { type ArchiveFile, countsInArchive, listArchiveFiles } from '../postgres/archive-files.ts';
 import type { Database } from '../postgres/database.ts';
 import { listValidationRowsOf } from '../postgres/personal-data.ts';
 import type { Person } from './person.ts';
@@ -62,13 +62,18 @@ export async function* exportPerson(
 
 /** Of a file that an erasure replaces meanwhile, the file that takes its place is read instead. */
 async function* exportFromArchive(database: Database, person: Person, directory: string): AsyncGenerator<PersonRecord> {
-  /** Places and not paths: a file that is replaced after it was read is not exported twice. */
-  const read = new Set<string>();
+  const read: ArchiveFile[] = [];
+  /** Of several files with one place, each counts: an archive that was ended and begun again has such files. */
+  const isInPlaceOfOneRead = async (file: ArchiveFile): Promise<boolean> => {
+    for (const each of read.filter(({ path }) => placeOf(path) === placeOf(file.path))) {
+      if (each.path === file.path || !(await countsInArchive(database, each))) return true;
+    }
+    return false;
+  };
   for (let isReplaced = true; isReplaced; ) {
     isReplaced = false;
     for await (const file of listArchiveFiles(database, { clientId: null, month: null })) {
-      const place = placeOf(file.path);
-      if (read.has(place)) continue;
+      if (await isInPlaceOfOneRead(file)) continue;
       const found = await findInFile(directory, file, person).catch(async (error: unknown) => {
         if (await countsInArchive(database, file)) throw error;
         return null;
@@ -77,7 +82,7 @@ async function* exportFromArchive(database: Database, person: Person, directory:
         isReplaced = true;
         continue;
       }
-      read.add(place);
+      read.push(file);
       for (const history of found) yield { where: 'archive', file: file.path, ...parse(toArchiveLine(history)) };
     }
   }

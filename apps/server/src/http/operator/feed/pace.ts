@@ -49,6 +49,7 @@ export async function* readAtPace(body: Readable, { lineTimeoutMs, pauseMs }: Pa
 
 /** Many clients read the answer only after they have sent everything, so the rest is read and discarded. */
 export function discardRest(body: IncomingMessage): void {
+  if (body.destroyed) return;
   // Not a reason to stay alive: a process that stops closes its connections itself.
   const timer = setTimeout(() => body.destroy(), DISCARD_TIMEOUT_MS).unref();
   body.once('close', () => clearTimeout(timer));
