@@ -53,9 +53,11 @@ const NO_JSON: BilingualText = {
 
 /** An onRequest hook: the content type is checked after the caller and before the body (docs/contract.md 7.2). */
 export const requireJson: onRequestHookHandler = ({ headers }, _reply, done) => {
-  const isReadable = isUtf8Of(['application/json'], headers['content-type']) && isUncompressed(headers);
+  const isReadable = isUtf8Of(JSON_TYPE, headers['content-type']) && isUncompressed(headers);
   done(isReadable ? undefined : new ApiError('UNSUPPORTED_MEDIA_TYPE'));
 };
+
+const JSON_TYPE = ['application/json'];
 
 /** Codings are compared without regard to case (RFC 9110, section 8.4.1). */
 export const isUncompressed = ({ 'content-encoding': coding = 'identity' }: FastifyRequest['headers']): boolean =>

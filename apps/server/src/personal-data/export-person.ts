@@ -62,10 +62,10 @@ export async function* exportPerson(
 
 /** Of a file that an erasure replaces meanwhile, the file that takes its place is read instead. */
 async function* exportFromArchive(database: Database, person: Person, directory: string): AsyncGenerator<PersonRecord> {
-  const read: ArchiveFile[] = [];
-  /** Of several files with one place, each counts: an archive that was ended and begun again has such files. */
+  /** By place. Several in one place may count: those of an archive that was ended and begun again. */
+  const read = new Map<string, ArchiveFile[]>();
   const isInPlaceOfOneRead = async (file: ArchiveFile): Promise<boolean> => {
-    for (const each of read.filter(({ path }) => placeOf(path) === placeOf(file.path))) {
+    for (const each of read.get(placeOf(file.path)) ?? []) {
       if (each.path === file.path || !(await countsInArchive(database, each))) return true;
     }
     return false;
@@ -82,7 +82,7 @@ async function* exportFromArchive(database: Database, person: Person, directory:
         isReplaced = true;
         continue;
       }
-      read.push(file);
+      read.getOrInsertComputed(placeOf(file.path), () => []).push(file);
       for (const history of found) yield { where: 'archive', file: file.path, ...parse(toArchiveLine(history)) };
     }
   }
